@@ -116,10 +116,11 @@ class Coordinator:
         return self.context.taken()
 
     def _connected(self, event: Connected) -> None:
+        goes_on = self.is_connected  # it was out of touch only, and nothing that is under way is lost
         self.is_connected = self.is_in_touch = True
         self._hear(event)
         self._add(Work.READ_BROKERS)
-        if self.term is not None and not event.is_new:
+        if self.term is not None and not event.is_new and not goes_on:
             self.rebalances.begin_again()
             self._add(Work.READ_TOPICS if self.hearing.starts_up else Work.WATCH_AGAIN)
 

@@ -9,7 +9,7 @@ from impl.group.protocol import BrokerAddress
 from impl.group.scripts import Script, children, data
 from impl.group.topic_count import is_topic
 from impl.group.znodes import BROKER_IDS, TOPICS, count_path, id_path, read_broker, read_count, topic_path
-from impl.zookeeper.znodes import ZnodeError
+from impl.zookeeper.znodes import ZnodeError, read_id
 
 Partitions = dict[str, list[str]]
 """By topic, `<broker>-<n>`."""
@@ -36,7 +36,7 @@ class Topics:
             (topic, broker)
             for topic, brokers in zip(names, found, strict=True)
             for broker in brokers or ()
-            if broker.isascii() and broker.isdigit()
+            if read_id(broker) is not None
         ]
         counts = yield from data([count_path(topic, broker) for topic, broker in places], watch=watch)
         partitions: Partitions = {topic: [] for topic in names}
@@ -55,7 +55,7 @@ class Topics:
     def read_brokers(self) -> Script[None]:
         """The brokers that are there, with a watch."""
         (names,) = yield from children([BROKER_IDS], watch=True)
-        ids = sorted(int(name) for name in names or () if name.isascii() and name.isdigit())
+        ids = sorted(broker for name in names or () if (broker := read_id(name)) is not None)
         registered = yield from data([id_path(broker) for broker in ids])
         brokers = dict[int, BrokerAddress]()
         for broker, found in zip(ids, registered, strict=True):

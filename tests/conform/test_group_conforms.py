@@ -41,8 +41,8 @@ PINS = [
 
 
 LARGE_PINS = [
-    Pin("section2", "repaired", {"max_expiries": 0}, 5_212, 1_894),
-    Pin("section2", "section2", {"consumers": 1}, 4_755, 2_100),
+    Pin("section2", "repaired", {"max_expiries": 0}, 5_212, 2_132),
+    Pin("section2", "section2", {"consumers": 1}, 4_755, 2_254),
 ]
 
 

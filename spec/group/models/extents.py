@@ -17,6 +17,7 @@ from spec.group.models.rebalances import (
     REBALANCE,
     SAFETY,
     SETTINGS_OF_ALL,
+    STEPS,
     fairly,
 )
 
@@ -32,11 +33,13 @@ TOPICS = Model(
     actions=fairly(*JOIN, *REBALANCE, *DEATH, *FAILOVER, *TOPICS_READ, topics.create, coordinator.expire),
     properties=(
         *SAFETY,
+        *STEPS,
         *QUEUE,
         properties.liveness.new_partition_is_owned,
         properties.liveness.every_group_fetches,
         properties.liveness.rebalance_ends,
         properties.witnesses.wildcard_gains_a_topic,
+        properties.witnesses.skips,
     ),
     constants={
         "consumers": 1,
@@ -56,7 +59,7 @@ THREE = Model(
     doc="Three consumers, one of two threads, and three partitions; a consumer dies.",
     init=nobody_registered,
     actions=fairly(*JOIN, *REBALANCE, failure.find_dead, failure.crash, failure.restart),
-    properties=(*SAFETY, properties.witnesses.group_without_members),
+    properties=(*SAFETY, *STEPS, properties.witnesses.group_without_members),
     constants={"brokers": 1, "consumers": 3, "partitions": 3, "extra_threads": 1, "max_crashes": 1},
     settings=SETTINGS_OF_ALL,
     faults="one consumer that dies",
@@ -68,7 +71,14 @@ TWO_GROUPS = Model(
     doc="Two groups of one consumer each share a handler; a response is late.",
     init=nobody_registered,
     actions=fairly(*JOIN, *REBALANCE, rebalance.time_out),
-    properties=(*SAFETY, *QUEUE, *ENDS, properties.witnesses.group_waits, properties.witnesses.everything_is_fetched),
+    properties=(
+        *SAFETY,
+        *STEPS,
+        *QUEUE,
+        *ENDS,
+        properties.witnesses.group_waits,
+        properties.witnesses.everything_is_fetched,
+    ),
     constants={"brokers": 1, "groups": 2, "max_time_outs": 1},
     settings=WITHOUT_BARRIER,
     faults="one time-out of 4.2 or 4.5",

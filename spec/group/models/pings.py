@@ -6,13 +6,15 @@ from checker.lang import Model
 from spec.group import properties
 from spec.group.actions import coordinator, offsets, pings, shutdown
 from spec.group.initial import nobody_registered
-from spec.group.models.rebalances import DEATH, ENDS, FAILOVER, JOIN, REBALANCE, SAFETY, SETTINGS_OF_ALL, fairly
+from spec.group.models.rebalances import DEATH, ENDS, FAILOVER, JOIN, REBALANCE, SAFETY, SETTINGS_OF_ALL, STEPS, fairly
 
 COMMITS = (
     properties.fetching.committed_offset_never_goes_back,
     properties.fetching.committed_was_consumed,
     properties.fetching.no_record_is_skipped,
     properties.fetching.starts_where_committed,
+    properties.memory.reports_stay,
+    properties.connections.position_moves_by_a_record,
 )
 PINGS_AND_COMMITS = (pings.send_ping, pings.take_ping, offsets.consume, offsets.commit)
 NOT_MODELLED = "sessions in time (see timed), topics that are new"
@@ -24,6 +26,7 @@ OFFSETS = Model(
     actions=(*JOIN, *REBALANCE, *DEATH, *FAILOVER, coordinator.expire, offsets.consume, offsets.commit),
     properties=(
         *SAFETY,
+        *STEPS,
         *COMMITS,
         properties.witnesses.two_coordinators,
     ),
@@ -40,8 +43,11 @@ PINGS = Model(
     actions=fairly(*JOIN, *REBALANCE, DEATH[0], *PINGS_AND_COMMITS, pings.fail_ping, pings.find_out_of_range),
     properties=(
         *SAFETY,
+        *STEPS,
         *COMMITS,
         properties.fetching.who_answers_lives,
+        properties.memory.unanswered_pings_are_under_way,
+        properties.memory.ping_fails_on_a_connection,
         *ENDS,
         properties.liveness.suspicions_end,
         properties.witnesses.everything_is_fetched,
@@ -60,8 +66,10 @@ SHUTDOWN = Model(
     actions=fairly(*JOIN, *REBALANCE, DEATH[0], *PINGS_AND_COMMITS, shutdown.terminate),
     properties=(
         *SAFETY,
+        *STEPS,
         *COMMITS,
         properties.fetching.last_position_is_committed,
+        properties.memory.unanswered_pings_are_under_way,
         *ENDS,
         properties.liveness.shutdown_ends,
         properties.witnesses.left_in_order,

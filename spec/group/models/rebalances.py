@@ -58,6 +58,30 @@ SAFETY = (
     properties.rebalances.response_clears_its_own_watcher,
     properties.rebalances.one_rebalance_at_a_time,
 )
+STEPS = (
+    properties.memory.former_has_forgotten,
+    properties.memory.new_coordinator_knows_no_group,
+    properties.memory.topics_are_watched,
+    properties.memory.assigned_partition_is_known,
+    properties.memory.phase_has_its_marks,
+    properties.memory.who_is_asked_for_waits,
+    properties.memory.failure_is_of_the_last_retry,
+    properties.connections.who_is_connected_is_a_member,
+    properties.connections.who_is_away_has_nothing,
+    properties.connections.answer_comes_first,
+    properties.connections.requests_are_taken_in_order,
+    properties.connections.request_is_carried_out,
+    properties.connections.member_keeps_its_connection,
+    properties.steps.rebalance_is_asked_for_with_reason,
+    properties.steps.rebalance_begins_where_it_is_asked_for,
+    properties.steps.start_brings_the_share,
+    properties.steps.session_ends_with_reason,
+    properties.steps.write_needs_the_office,
+    properties.steps.office_is_left_with_reason,
+    properties.steps.event_is_of_a_change,
+    properties.steps.states_follow,
+    properties.steps.fault_hits_whom_it_may,
+)
 QUEUE = (
     properties.rebalances.waiting_group_has_its_bit_set,
     properties.rebalances.who_is_asked_for_is_not_given_up,
@@ -79,6 +103,7 @@ JOIN_MODEL = Model(
     actions=fairly(*JOIN, *REBALANCE),
     properties=(
         *SAFETY,
+        *STEPS,
         *QUEUE,
         *ENDS,
         properties.witnesses.everything_is_fetched,
@@ -98,6 +123,7 @@ LATE = Model(
     actions=fairly(*JOIN, *REBALANCE, *TIME_OUTS),
     properties=(
         *SAFETY,
+        *STEPS,
         *QUEUE,
         *ENDS,
         properties.liveness.given_up_is_tried_again,
@@ -122,6 +148,7 @@ DEATH_MODEL = Model(
     actions=fairly(*JOIN, *REBALANCE, *DEATH, failure.declare_dead, failure.suspect_early),
     properties=(
         *SAFETY,
+        *STEPS,
         *ENDS,
         properties.liveness.suspicions_end,
         properties.witnesses.zombie_consumer,
@@ -140,6 +167,7 @@ CRASH = Model(
     actions=fairly(*JOIN, *REBALANCE, failure.find_dead, failure.crash, failure.restart),
     properties=(
         *SAFETY,
+        *STEPS,
         *QUEUE,
         *ENDS,
         properties.liveness.dead_are_removed,
@@ -159,6 +187,7 @@ FAILOVER_MODEL = Model(
     actions=fairly(*JOIN, *REBALANCE, *DEATH, *FAILOVER, coordinator.expire),
     properties=(
         *SAFETY,
+        *STEPS,
         *ENDS,
         properties.liveness.suspicions_end,
         properties.witnesses.two_coordinators,
@@ -176,7 +205,7 @@ FORMER = Model(
     doc="As failover, and a consumer suspects the coordinator that serves it.",
     init=nobody_registered,
     actions=(*JOIN, *REBALANCE, *DEATH, *FAILOVER, coordinator.expire, failure.suspect_early),
-    properties=(*SAFETY, properties.witnesses.two_coordinators),
+    properties=(*SAFETY, *STEPS, properties.witnesses.two_coordinators),
     constants={"max_expiries": 1, "max_early_suspicions": 1},
     settings=SETTINGS_OF_ALL,
     faults="one session with ZooKeeper that ends under a live coordinator, one early suspicion",

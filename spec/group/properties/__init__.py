@@ -3,9 +3,11 @@
 `STATEMENTS` numbers what the design must guarantee; a property names in its source the statements that it is part of.
 """
 
-from spec.group.properties import fetching, lemmas, liveness, rebalances, timed, witnesses
+from spec.group.properties import connections, fetching, lemmas, liveness, memory, rebalances, steps, timed, witnesses
 
-__all__ = ["fetching", "lemmas", "liveness", "rebalances", "timed", "witnesses"]
+__all__ = [
+    "connections", "fetching", "lemmas", "liveness", "memory", "rebalances", "steps", "timed", "witnesses",
+]  # fmt: skip
 
 STATEMENTS = {
     "G1": "No partition is fetched by two running consumers of a group.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from checker.lang import witness
 from spec.group.design import Design
+from spec.group.messages import Registered
 from spec.group.properties.rebalances import attempt_of
 from spec.group.state import Cluster, is_coordinator, is_fetching
 from spec.group.types import Broker, Consumer, ConsumerState, Group, Handler, Partition, Phase, Topic, topic_of
@@ -188,3 +189,9 @@ def late_rejoins(s: Cluster) -> bool:
         for b in Broker
         for g in Group
     )
+
+
+@witness
+def refused(s: Cluster) -> bool:
+    """A consumer is told that its id is in use, perhaps by its own former connection."""
+    return any(isinstance(r, Registered) and not r.accepted for c in Consumer for r in s.channels[c].requests)

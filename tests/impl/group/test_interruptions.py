@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from impl.group.effects import Ask, Send
+from impl.group.effects import Ask, Effect, Send
 from impl.group.protocol import (
     BrokerAddress,
     ErrorCode,
@@ -20,9 +20,19 @@ from impl.group.protocol import (
 from impl.group.registry import Group, Phase, Rebalance
 from impl.group.settings import BrokerSettings, ConsumerSettings
 from impl.group.topic_count import Named
-from impl.group.znodes import broker_bytes, count_path, group_path, id_path, legacy_ids_path, owners_path, topic_path
+from impl.group.znodes import (
+    TOPICS,
+    broker_bytes,
+    count_path,
+    group_path,
+    id_path,
+    legacy_ids_path,
+    owners_path,
+    topic_path,
+)
 from impl.zookeeper import (
     Committed,
+    Connected,
     Create,
     Delete,
     Failed,
@@ -30,6 +40,7 @@ from impl.zookeeper import (
     GetData,
     Multi,
     Operation,
+    OutOfTouch,
     Result,
     SetData,
     Submit,
@@ -84,6 +95,47 @@ def test_a_new_coordinator_has_read_owners_and_offsets_when_former_sessions_are_
     assert run.run(60_000, lambda: run.all_fetch(1))
     assert len(read) == 2 * 4 and all(waits_out for waits_out, _ in read), "an owner and an offset of each"
     assert [fetched.offset for fetched in link.core.fetched.values()] == [20] * 4
+
+
+@pytest.mark.parametrize("phase", [Phase.COMMITTING, Phase.WRITING], ids=lambda phase: phase.name)
+def test_a_write_under_way_is_not_repeated_where_zookeeper_is_in_touch_again_meanwhile(phase: Phase) -> None:
+    """Found by a schedule: owners were written twice in one attempt, and everybody was started twice."""
+    run = simulation()
+    starts = list[StartFetcherRequest]()
+
+    def note(effect: Effect) -> None:
+        if isinstance(effect, Send) and isinstance(effect.message, StartFetcherRequest):
+            starts.append(effect.message)
+
+    def touch(operation: Operation) -> bool:
+        if isinstance(operation, Multi) and any(group.phase is phase for group in run.core.groups.values()):
+            run.core.on_event(OutOfTouch(), run.now_ms)
+            run.core.on_event(Connected(run.zookeeper.clients[0].session, False), run.now_ms)
+        return False
+
+    run.carried_out, run.refuses = note, touch  # type: ignore[method-assign]  # what it is for
+    joined(run, "a")
+    run.run(S)
+    assert len(starts) == 1
+
+
+def test_topics_are_not_read_twice_where_zookeeper_is_in_touch_again_meanwhile() -> None:
+    run = simulation()
+    begun = list[str]()
+
+    def touch(operation: Operation) -> bool:
+        if isinstance(operation, GetChildren) and operation.path == TOPICS:
+            begun.append(operation.path)
+            if len(begun) == 1:
+                run.core.on_event(OutOfTouch(), run.now_ms)
+                run.core.on_event(Connected(run.zookeeper.clients[0].session, False), run.now_ms)
+        return False
+
+    run.end_session()
+    run.refuses = touch
+    run.begin_session()
+    run.run(S)
+    assert begun == [TOPICS], "the reading that is under way goes on"
 
 
 def test_a_partition_is_owned_that_was_added_while_the_connection_was_lost() -> None:
