@@ -165,8 +165,8 @@ def assign(
     made: dict[str, ConsumerAssignment] = {}
     for member in (*received.known, *received.future):
         if member in received.future and received.probe_is_empty and not received.is_mixed:
-            info = AssignmentInfo(release.latest, release.latest)
-            made[member] = ConsumerAssignment((), encode_assignment(info, release.form))
+            versions = (used, supported) if design.group_minimum else (release.latest, release.latest)
+            made[member] = ConsumerAssignment((), encode_assignment(AssignmentInfo(*versions), release.form))
             continue
         pairs = sorted((partition, task) for task in active.get(member, ()) for partition in tasks[task])
         info = AssignmentInfo(

@@ -44,7 +44,8 @@ class Design:
     """With probe_moves_tasks off: processes are listed with what they keep. Off: with what they would have been given,
     had tasks been assigned as ever."""
     future_gets_tasks: bool = True
-    "In a probe, who probes gets its share. Off: an empty assignment, in the leader's version."
+    """In a probe, who probes gets its share. Off: an empty assignment; without the group's minimum it is in the
+    leader's version."""
     probe_is_taken: bool = True
     "KAFKA-8972: who is about to rejoin takes its assignment nevertheless. Off: it goes on by what it had."
     error_in_readable_version: bool = True
@@ -58,6 +59,9 @@ PRE_KIP = replace(PRE_KIP_FIXED, answers_in_lowest=False)
 SHIPPED_2_6 = Design(mixed_is_survived=False, rejoins_only_on_change=False, error_in_readable_version=False)
 SHIPPED_2_6_0 = replace(SHIPPED_2_6, unique_field=False)
 SHIPPED_2_4 = replace(SHIPPED_2_6_0, rejoin_keeps_membership=False)
+SHIPPED_2_3_1 = replace(
+    SHIPPED_2_4, probe_moves_tasks=False, lists_what_is_given=False, future_gets_tasks=False, probe_is_taken=False
+)
 SHIPPED_2_0 = replace(
     SHIPPED_2_4,
     group_minimum=False,

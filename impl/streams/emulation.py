@@ -6,7 +6,8 @@ Every message takes some milliseconds, by a seed. Nothing waits for a clock: min
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from random import Random
 from uuid import UUID
@@ -77,10 +78,12 @@ class Emulation:
         self._calls: dict[Hashable, tuple[Thread, Request]] = {}
         self._timers: dict[Hashable, int] = {}
         self._stored: StoredGroup | None = None
+        self._connections = 0
+        """How often all of them were closed: what is under way with one that was does not arrive."""
 
     # The operator.
 
-    def start(self, process: int, config: StreamsConfig, watch: MemberWatch | None = None) -> None:
+    def start(self, process: int, config: StreamsConfig, watches: Sequence[MemberWatch] = ()) -> None:
         """A process starts: its threads have no member id, and find on disk what they had."""
         before = self.applications.get(process)
         made = self.applications[process] = Application(config, UUID(int=process + 1))
@@ -89,7 +92,7 @@ class Emulation:
             sums = tuple(OffsetSum(task) for task in sorted(made.on_disk)) if number == 0 else ()
             name = f"p{process}t{number}"
             core = Member(config, name, made.process_id, self.sources, on_disk=sums)
-            thread = Thread(name, core, watch or MemberWatch())
+            thread = Thread(name, core, watches[number] if watches else MemberWatch())
             made.threads.append(thread)
             self._polls(thread)
 
@@ -109,10 +112,12 @@ class Emulation:
     def fail_over(self) -> None:
         """Another coordinator loads what was stored; all connections are closed, and what was under way is lost."""
         self.coordinator = Coordinator.load(self._stored, self.now_ms)
+        self._connections += 1
         self._calls.clear()
         self._timers.clear()
         self._coordinator_does(self.coordinator.session_timers())
         for thread in self.alive():
+            thread.watch.disconnected(thread.core.state)
             self._thread_does(thread, thread.core.on_disconnected())
 
     def alive(self) -> list[Thread]:
@@ -175,7 +180,7 @@ class Emulation:
             match effect:
                 case Send(request=request):
                     thread.watch.sent(request)
-                    self._soon(lambda request=request: self._arrives(thread, request))  # type: ignore[misc]  # a default has no type
+                    self._soon(partial(self._arrives, thread, request, self._connections))
                 case SetHeartbeat(at_ms=at_ms):
                     thread.heartbeat_ms = at_ms
                     self._at(at_ms, lambda at_ms=at_ms: self._heartbeat_is_due(thread, at_ms))  # type: ignore[misc]  # a default has no type
@@ -205,7 +210,9 @@ class Emulation:
 
     # The coordinator.
 
-    def _arrives(self, thread: Thread, request: Request) -> None:
+    def _arrives(self, thread: Thread, request: Request, connection: int) -> None:
+        if connection != self._connections:
+            return
         call = next(self._numbers)
         self._calls[call] = (thread, request)
         coordinator, now_ms = self.coordinator, self.now_ms

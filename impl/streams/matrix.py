@@ -228,6 +228,7 @@ class Upgrade:
             self.group.expire(others[0])
         else:
             self.group.fail_over()
+            self.watch.fails_over()
 
     # What is looked at.
 

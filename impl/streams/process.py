@@ -170,7 +170,11 @@ class MemberProcess:
             log(_LOG, "request failed", {"why": str(error)}, level=logging.WARNING)
             if connection is self._connection:
                 await self._drop()
-                self._post(lambda now_ms: self.core.on_disconnected())
+                self._post(self._is_disconnected)
+
+    def _is_disconnected(self, now_ms: int) -> Effects:
+        self._watch.disconnected(self.core.state)
+        return self.core.on_disconnected()
 
     async def _drop(self) -> None:
         connection, self._connection = self._connection, None

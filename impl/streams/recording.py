@@ -7,7 +7,7 @@ unobserved.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from impl.runtime.recorder import Recorder
@@ -29,10 +29,12 @@ from impl.streams.messages import (
 from impl.streams.metadata import AssignmentInfo, SubscriptionInfo, TaskId
 from impl.streams.versions import FIRST_PROBING
 
-SILENT = ("complete_join", "assign", "expire", "expire_early")
+SILENT = ("complete_join", "assign", "expire", "expire_early", "fail_over")
 """Steps that nobody may have seen: of the coordinator, and of a leader that is killed before it hears of it."""
 _JOINED, _COMPLETED, _SYNCED, _ASSIGNED = range(4)
 _STAGES = 4
+_GENERATIONS = 1 << 20
+"""More than one coordinator sees."""
 
 
 def spec_versions(real: Iterable[int]) -> dict[int, int]:
@@ -51,54 +53,121 @@ class MemberWatch:
     def answered(self, request: Request, response: Response, before: State, core: Member) -> None:
         """It has taken the response to one. before: its state then."""
 
+    def disconnected(self, before: State) -> None:
+        """Its connection is gone, and what was under way with it. before: its state then."""
+
     def ended(self, core: Member) -> None:
         """It ends of itself."""
 
 
 class GroupWatch:
-    """Is shown what an operator does with processes. This one looks away."""
+    """Is shown what becomes of processes and of their coordinator. This one looks away."""
 
-    def starts(self, process: int, config: StreamsConfig) -> MemberWatch:
-        """A process starts, and this is to watch its members."""
-        return MemberWatch()
+    def starts(self, process: int, config: StreamsConfig) -> Sequence[MemberWatch]:
+        """A process starts, and these are to watch its threads, in their order."""
+        return [MemberWatch() for _ in range(config.threads)]
 
     def stops(self, process: int, then: StreamsConfig | None = None) -> None:
         """A process is stopped, and will be started with `then`; None: it dies."""
 
+    def fails_over(self) -> None:
+        """From here on another coordinator answers."""
 
-class MemberRecorder(MemberWatch):
-    """Records what a process of one thread does.
+
+class Rounds:
+    """The order of what members of one generation do: stamps of events. coordinator: the one that answers now."""
+
+    def __init__(self) -> None:
+        self.coordinator = 0
+
+    def at(self, generation: int, stage: int) -> dict[str, int]:
+        """Generations of another coordinator may be numbered as some before it."""
+        return {"round": (self.coordinator * _GENERATIONS + generation) * _STAGES + stage}
+
+
+class ProcessRecorder:
+    """Records what a process does. recorders: of its threads, each a trace of its own; threads: what watches them.
 
     versions: of `spec_versions`; form: reads all that it says; has_tasks: tasks are of one topic, and recorded.
     """
 
     def __init__(
-        self, recorder: Recorder, number: int, versions: Mapping[int, int], form: Format, *, has_tasks: bool
+        self,
+        recorders: Sequence[Recorder],
+        number: int,
+        rounds: Rounds,
+        versions: Mapping[int, int],
+        form: Format,
+        *,
+        has_tasks: bool,
     ) -> None:
-        self._recorder, self._versions, self._form, self._has_tasks = recorder, versions, form, has_tasks
-        self._thread = f"thread{number}"
-        self._process = f"process{number}"
-        self._joining: JoinGroup | None = None
-        self._generation = -1
-        """The last that it joined with the member id that it has; -1: none."""
+        self._recorders, self._process = recorders, f"process{number}"
+        self.threads = [
+            MemberRecorder(recorder, number * len(recorders) + place, rounds, versions, form, has_tasks=has_tasks)
+            for place, recorder in enumerate(recorders)
+        ]
 
     def operator(self, action: str, turn: int) -> None:
         """The operator's start or bounce, or a crash. turn: its place among the operator's steps of the run.
 
-        `stop_all` is recorded for one process, and is of all.
+        It is recorded with the first thread, and the others see it in between. `stop_all` is recorded for one process,
+        and is of all.
         """
-        if self._joining is not None:  # it may have arrived
+        for thread in self.threads:
+            thread.is_cut_off()
+        first, *others = self._recorders
+        before, now, after = ({"operator": 3 * turn + place} for place in range(3))
+        for recorder in others:
+            recorder.seen({}, at=before)
+            recorder.seen({}, at=after)
+        parameters = {} if action == "stop_all" else {"process": self._process}
+        first.record(action, parameters, at=now)
+
+
+class MemberRecorder(MemberWatch):
+    """Records what a thread does."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        number: int,
+        rounds: Rounds,
+        versions: Mapping[int, int],
+        form: Format,
+        *,
+        has_tasks: bool,
+    ) -> None:
+        self._recorder, self._versions, self._form, self._has_tasks = recorder, versions, form, has_tasks
+        self._rounds, self._thread = rounds, f"thread{number}"
+        self._joining: JoinGroup | None = None
+        self._generation = -1
+        """The last that it joined with the member id that it has; -1: none."""
+        self._is_new = False
+        """It has joined that generation as it began, and not again."""
+        self._may_have_heard = False
+        """Its connection broke: the coordinator may have moved on, and what was under way may have arrived."""
+
+    def is_cut_off(self) -> None:
+        """It is stopped, with what was under way."""
+        self._may_have_joined()
+        self._generation, self._may_have_heard = -1, False
+
+    def _may_have_joined(self) -> None:
+        if self._joining is not None:
             self._step("join", self._subscription(self._joining))
             self._joining = None
-        self._generation = -1
-        parameters = {} if action == "stop_all" else {"process": self._process}
-        self._recorder.record(action, parameters, at={"operator": turn})
+
+    def disconnected(self, before: State) -> None:
+        self._may_have_joined()
+        if before in (State.JOINED, State.SYNCING):
+            self._step("lose_reply")
+        self._may_have_heard = True
 
     def sent(self, request: Request) -> None:
         if isinstance(request, JoinGroup):
             self._joining = request
         elif isinstance(request, LeaveGroup):
-            self._step("leave", at=_round(self._generation + 1, _JOINED))
+            self._step("leave", at=self._rounds.at(self._generation + 1, _JOINED))
             self._generation = -1
 
     def answered(self, request: Request, response: Response, before: State, core: Member) -> None:
@@ -106,16 +175,21 @@ class MemberRecorder(MemberWatch):
             if response.error is ErrorCode.NONE and core.state is State.JOINED:
                 self._joined(response)
             elif response.error is ErrorCode.UNKNOWN_MEMBER_ID and self._generation >= 0:  # not an id to join with
-                self._step("hear_of_removal")
+                self._hears_of_removal()
             self._joining = None
         elif isinstance(request, SyncGroup) and isinstance(response, SyncedGroup):
             self._synced(request, response, core)
         elif before is State.JOINED and core.state in (State.RETRY, State.OUT):
             self._step("sync_too_late")
         elif before in (State.RUNNING, State.RETRY) and core.state is State.OUT:
-            self._step("hear_of_removal")
+            self._hears_of_removal()
         if core.state is State.OUT:
             self._generation = -1
+
+    def _hears_of_removal(self) -> None:
+        """A coordinator that does not know its id may be the next one: in the spec, it has heard so already."""
+        if not self._may_have_heard:
+            self._step("hear_of_removal")
 
     def ended(self, core: Member) -> None:
         """What it dies of before it sends anything."""
@@ -124,28 +198,26 @@ class MemberRecorder(MemberWatch):
         if core.death.cause is Cause.CANNOT_ENCODE:
             self._step("join", self._death(core))
         elif core.death.cause in (Cause.FUTURE_SUBSCRIPTION, Cause.FUTURE_BESIDE_OLD):
-            self._step("assign", self._death(core), at=_round(core.generation, _ASSIGNED))
+            self._step("assign", self._death(core), at=self._rounds.at(core.generation, _ASSIGNED))
 
     # Answers.
 
     def _joined(self, response: JoinedGroup) -> None:
         assert self._joining is not None, "an answer is to what was sent"
-        is_new = response.generation != self._generation
-        self._generation = response.generation
-        at = _round(self._generation, _JOINED) if is_new else {}
+        self._is_new = response.generation != self._generation and not self._may_have_heard
+        self._generation, self._may_have_heard = response.generation, False
+        at = self._rounds.at(self._generation, _JOINED) if self._is_new else {}
         self._step("join", self._subscription(self._joining), at)
-        if is_new and response.leader == response.member_id:
-            at = _round(self._generation, _COMPLETED)
+        if self._is_new and response.leader == response.member_id:
+            at = self._rounds.at(self._generation, _COMPLETED)
             self._recorder.record("complete_join", {"leader": self._thread}, at=at)
 
     def _synced(self, request: SyncGroup, response: SyncedGroup, core: Member) -> None:
         if response.error is not ErrorCode.NONE:
             self._step("sync_too_late")
             return
-        if request.assignments:
-            self._step("assign", at=_round(self._generation, _ASSIGNED))
-        else:
-            self._step("sync", at=_round(self._generation, _SYNCED))
+        action, stage = ("assign", _ASSIGNED) if request.assignments else ("sync", _SYNCED)
+        self._step(action, at=self._rounds.at(self._generation, stage) if self._is_new else {})
         info = decode_assignment(read_assignment(response.assignment).user_data, self._form)
         assert isinstance(info, AssignmentInfo)
         reply = self._said(info.used, info.supported) | {"tasks": self._names(info.active), "error": bool(info.error)}
@@ -181,7 +253,3 @@ class MemberRecorder(MemberWatch):
     def _death(self, core: Member) -> dict[str, Any]:
         assert core.death is not None
         return {"deaths": {self._thread: core.death.cause.name}, "threads": {self._thread: {"state": "DEAD"}}}
-
-
-def _round(generation: int, stage: int) -> dict[str, int]:
-    return {"round": _STAGES * generation + stage}

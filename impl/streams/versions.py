@@ -10,6 +10,7 @@ from impl.streams.design import (
     PRE_KIP_FIXED,
     REPAIRED,
     SHIPPED_2_0,
+    SHIPPED_2_3_1,
     SHIPPED_2_4,
     SHIPPED_2_6,
     SHIPPED_2_6_0,
@@ -55,7 +56,7 @@ def _rows() -> list[Release]:
         rows.append(Release(f"{line}.{fixed}", Format(2, has_tail=True), PRE_KIP_FIXED, _OF_BACK_PORTS))
     rows += [Release("2.0", Format(3), SHIPPED_2_0, _OF_KIP_268)]
     rows += [Release(name, Format(4), SHIPPED_2_0, _OF_KIP_268) for name in ("2.1", "2.2", "2.3.0")]
-    rows += [Release(name, Format(4), SHIPPED_2_4, _OF_KIP_268) for name in ("2.2.2", "2.3.1")]
+    rows += [Release(name, Format(4), SHIPPED_2_3_1, _OF_KIP_268) for name in ("2.2.2", "2.3.1")]
     rows += [Release("2.4", Format(5), SHIPPED_2_4, _OF_KIP_429), Release("2.5", Format(6), SHIPPED_2_4, _OF_KIP_429)]
     rows += [Release("2.6.0", Format(7), SHIPPED_2_6_0, _OF_KIP_429)]
     for names, latest in ((("2.6.1", "2.7"), 8), (("2.8",), 9), (("3.0", "3.1"), 10)):

@@ -40,6 +40,8 @@ class Design:
     "Budget of processes that are put back to what they ran before their last bounce."
     max_missing_topics: int = 0
     "Budget of assignments in which the leader finds that a source topic is missing."
+    max_lost_replies: int = 0
+    "Budget of answers to a JoinGroup or a SyncGroup that are lost with their connection."
     rebalances: int = 0
     "Rebalances that may complete after the last perturbation. With 0 they are not counted."
 
@@ -85,7 +87,8 @@ class Design:
     """With probe_moves_tasks off: processes are listed with what they keep. Off: with what they would have been given,
     had tasks been assigned as ever."""
     future_gets_tasks: bool = True
-    "In a probe, who probes gets its share. Off: an empty assignment, in the leader's version."
+    """In a probe, who probes gets its share. Off: an empty assignment; without the group's minimum it is in the
+    leader's version."""
     probe_is_taken: bool = True
     "KAFKA-8972: who is about to rejoin takes its assignment nevertheless. Off: it goes on by what it had."
     error_in_readable_version: bool = True
@@ -94,16 +97,17 @@ class Design:
 
 @assume
 def a_few_of_each() -> bool:
-    """there are one to four processes, one or two threads of each, up to three tasks, and budgets are 0 or more."""
+    """there are one to eight processes, one or two threads of each, up to three tasks, and budgets are 0 or more."""
     budgets = (
         Design.max_crashes,
         Design.max_expiries,
         Design.max_failovers,
         Design.max_rollbacks,
         Design.max_missing_topics,
+        Design.max_lost_replies,
         Design.rebalances,
     )
-    few = 1 <= Design.processes <= 4 and 1 <= Design.threads <= 2 and 0 <= Design.tasks <= 3
+    few = 1 <= Design.processes <= 8 and 1 <= Design.threads <= 2 and 0 <= Design.tasks <= 3
     return few and all(budget >= 0 for budget in budgets)
 
 
@@ -141,7 +145,16 @@ SHIPPED_2_6: dict[str, bool | int] = {
 """Kafka 2.6 to 3.9."""
 
 SHIPPED_2_4: dict[str, bool | int] = {**SHIPPED_2_6, "rejoin_keeps_membership": False, "unique_field": False}
-"""Kafka 2.2.2, 2.3.1, 2.4 and 2.5."""
+"""Kafka 2.4 and 2.5."""
+
+SHIPPED_2_3_1: dict[str, bool | int] = {
+    **SHIPPED_2_4,
+    "probe_moves_tasks": False,
+    "lists_what_is_given": False,
+    "future_gets_tasks": False,
+    "probe_is_taken": False,
+}
+"""Kafka 2.2.2 and 2.3.1."""
 
 SHIPPED_2_0: dict[str, bool | int] = {
     **SHIPPED_2_4,
@@ -162,6 +175,7 @@ SETTINGS: dict[str, dict[str, bool | int]] = {
     "pre_kip": PRE_KIP,
     "draft": DRAFT,
     "shipped_2_0": SHIPPED_2_0,
+    "shipped_2_3_1": SHIPPED_2_3_1,
     "shipped_2_4": SHIPPED_2_4,
     "shipped_2_6": SHIPPED_2_6,
 }

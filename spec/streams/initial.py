@@ -17,7 +17,17 @@ from spec.streams.state import (
     Subscription,
     Subscriptions,
 )
-from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, first_used, process_of
+from spec.streams.types import (
+    Bounces,
+    GroupState,
+    Process,
+    Task,
+    Thread,
+    ThreadState,
+    first_used,
+    last_bounce,
+    process_of,
+)
 
 
 @init
@@ -36,7 +46,7 @@ def all_old() -> Cluster:
             hosts=first_hosts(),
         ),
         stored=first_stored(),
-        faults=Faults(crashes=0, expiries=0, failovers=0, rollbacks=0, missing_topics=0),
+        faults=Faults(crashes=0, expiries=0, failovers=0, rollbacks=0, missing_topics=0, lost_replies=0),
         deaths=Map({t: None for t in Thread}),
         probed=False,
         left=frozenset(),
@@ -49,9 +59,20 @@ def all_old() -> Cluster:
 @init
 def nobody() -> Cluster:
     """No process has started, and nobody ever was in the group."""
+    return before_all(Map({p: Application(up=False, bounces=0) for p in Process}))
+
+
+@init
+def nobody_of_any_release() -> Cluster:
+    """As nobody; of each process that is bounced there is one for what it runs before and after each bounce."""
+    return before_all(Map({p: Application(up=False, bounces=p.index % (last_bounce() + 1)) for p in Process}))
+
+
+def before_all(processes: Map[Process, Application]) -> Cluster:
+    """Nobody has started."""
     return Cluster(
-        processes=Map({p: Application(up=False, bounces=0) for p in Process}),
-        threads=Map({t: thread_to_come() for t in Thread}),
+        processes=processes,
+        threads=Map({t: thread_to_come(processes[process_of(t)].bounces) for t in Thread}),
         group=Group(
             state=GroupState.EMPTY,
             leader=None,
@@ -62,7 +83,7 @@ def nobody() -> Cluster:
             hosts=Map({p: frozenset() for p in Process}),
         ),
         stored=nothing_stored(),
-        faults=Faults(crashes=0, expiries=0, failovers=0, rollbacks=0, missing_topics=0),
+        faults=Faults(crashes=0, expiries=0, failovers=0, rollbacks=0, missing_topics=0, lost_replies=0),
         deaths=Map({t: None for t in Thread}),
         probed=False,
         left=frozenset(),
@@ -72,11 +93,11 @@ def nobody() -> Cluster:
     )
 
 
-def thread_to_come() -> StreamThread:
+def thread_to_come(bounces: Bounces) -> StreamThread:
     """A thread of a process that has not started."""
     return StreamThread(
         state=ThreadState.DOWN,
-        used=first_used(0),
+        used=first_used(bounces),
         tasks=frozenset(),
         previous=frozenset(),
         reply=None,

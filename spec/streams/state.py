@@ -111,6 +111,7 @@ class Faults:
     failovers: Annotated[int, Nat(lambda: Design.max_failovers)]
     rollbacks: Annotated[int, Nat(lambda: Design.max_rollbacks)]
     missing_topics: Annotated[int, Nat(lambda: Design.max_missing_topics)]
+    lost_replies: Annotated[int, Nat(lambda: Design.max_lost_replies)]
 
 
 Deaths = Annotated[Map[Thread, Option[Cause]], History]

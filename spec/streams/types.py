@@ -59,12 +59,12 @@ class Cause(Enum):
 
 def place(thread: Thread) -> int:
     """The place of a thread in the list of all."""
-    return sum(1 for t in Thread if t != thread and choose(x for x in Thread if x in {t, thread}) == t)
+    return sum(1 for t in Thread if t != thread and choose({t, thread}) == t)
 
 
 def number(process: Process) -> int:
     """The place of a process in the list of all."""
-    return sum(1 for p in Process if p != process and choose(x for x in Process if x in {p, process}) == p)
+    return sum(1 for p in Process if p != process and choose({p, process}) == p)
 
 
 def process_of(thread: Thread) -> Process:

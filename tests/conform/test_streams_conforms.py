@@ -21,6 +21,7 @@ PINS = [
     Pin("expiry", "repaired", TWO, 5_047, 2_963),
     Pin("crash", "repaired", TWO, 5_436, 2_307),
     Pin("failover", "repaired", TWO, 2_848, 1_986),
+    Pin("lost_reply", "repaired", TWO, 2_290, 1_090),
     Pin("two_bounces", "repaired", TWO, 403, 277),
     Pin("matrix", "pre_kip", TWO, 539, 315),
     Pin("matrix", "repaired", TWO, 1_963, 879),
@@ -34,6 +35,7 @@ PINS = [
     Pin("tasks", "repaired", {"max_expiries": 0}, 1_497, 860),
     Pin("tasks_leaving", "draft", TWO, 1_624, 948),
     Pin("tasks_leaving", "shipped_2_0", TWO, 2_268, 1_337),
+    Pin("tasks_leaving", "shipped_2_3_1", TWO, 2_481, 1_426),
     Pin("tasks_leaving", "shipped_2_4", TWO, 2_813, 1_641),
 ]
 

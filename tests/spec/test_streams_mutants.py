@@ -42,6 +42,8 @@ MUTANTS = [
     Mutant("leader_stays_while_it_is_a_member", "offline", "complete_join", "s.group.leader == leader",
            "s.group.leader != leader"),
     Mutant("who_syncs_too_late_joins_again", "tasks", "sync_too_late", "ThreadState.OUT", "ThreadState.RETRY"),
+    Mutant("who_loses_an_answer_joins_again", "lost_reply", "lose_reply",
+           "s.threads[thread] = waiting(own, ThreadState.RETRY, subscription_of(s, thread))", "pass"),
     Mutant("only_a_new_member_joins_from_outside", "tasks", "may_join", "if not is_member(s, thread): return False",
            "pass"),
     Mutant("unchanged_bytes_disturb_a_stable_group_from_its_leader_only", "failover", "gets_current_generation",

@@ -247,16 +247,22 @@ def completed(cluster: Cluster, leader: int) -> Cluster:
     return by_coordinator(cluster, coordinator, effects)
 
 
+def disconnected(cluster: Cluster, thread: int) -> Cluster:
+    """The connection of a thread is gone, with what was under way to it, and it finds the coordinator that there is."""
+    core = cluster.core(thread).copy()
+    core.on_disconnected()
+    core.on_coordinator()
+    return cluster.with_host(thread, Host(core))
+
+
 def failed_over(cluster: Cluster) -> Cluster:
     """Another coordinator loads the group. Who waits sends its request again, and hears if its member id is unknown."""
     cluster = replace(cluster, coordinator=Coordinator.load(cluster.stored, NOW_MS))
     for thread, host in enumerate(cluster.hosts):
         if host.core is None or host.core.state in OWNERLESS or host.reply is not None:
             continue
-        core = host.core.copy()
-        core.on_disconnected()
-        core.on_coordinator()
-        cluster = cluster.with_host(thread, Host(core))
+        cluster = disconnected(cluster, thread)
+        core = cluster.core(thread)
         if core.state is State.RETRY and core.member_id not in cluster.coordinator.members:
             cluster = polled(cluster, thread)
     return cluster

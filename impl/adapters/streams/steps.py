@@ -14,6 +14,7 @@ from impl.adapters.streams.cluster import (
     Cluster,
     by_member,
     completed,
+    disconnected,
     expired,
     failed_over,
     heartbeat,
@@ -96,6 +97,10 @@ def fail_over(cluster: Cluster, arguments: Arguments) -> Cluster:
     return failed_over(cluster)
 
 
+def lose_reply(cluster: Cluster, arguments: Arguments) -> Cluster:
+    return disconnected(cluster, thread_of(arguments))
+
+
 def assign(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     thread = thread_of(arguments)
     if not cluster.core(thread).leads:
@@ -153,8 +158,8 @@ def start(cluster: Cluster, arguments: Arguments) -> Cluster:
 STEPS: Mapping[str, Step] = {
     step.__name__: step
     for step in (
-        join, leave, complete_join, sync, sync_too_late, hear_of_removal, expire, fail_over, assign, assign_errors,
-        take_assignment, bounce, roll_back, crash, stop_all, start,
+        join, leave, complete_join, sync, sync_too_late, hear_of_removal, expire, fail_over, lose_reply, assign,
+        assign_errors, take_assignment, bounce, roll_back, crash, stop_all, start,
     )
 } | {"expire_early": expire}  # fmt: skip
 

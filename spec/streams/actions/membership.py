@@ -255,3 +255,18 @@ def without_coordinator(own: StreamThread, is_known: bool) -> StreamThread:
     )
     again = ThreadState.RETRY if is_known else ThreadState.OUT
     return replace(own, state=again if waits else own.state)
+
+
+@action(
+    who="network",
+    source="KIP-268, Test Plan (failure scenario during the upgrade)",
+    kafka="AbstractCoordinator.CoordinatorResponseHandler.onFailure (DisconnectException)",
+)
+def lose_reply(s: Cluster, thread: Thread) -> None:
+    """The connection of a member breaks, and with it what it waits for: it joins again, with its member id."""
+    own = s.threads[thread]
+    require(s.faults.lost_replies < Design.max_lost_replies)
+    require(own.state in {ThreadState.JOINED, ThreadState.SYNCING})
+    s.faults.lost_replies += 1
+    s.completed = 0
+    s.threads[thread] = waiting(own, ThreadState.RETRY, subscription_of(s, thread))

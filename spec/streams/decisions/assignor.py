@@ -44,8 +44,13 @@ def said_supported(subscription: Option[Subscription], otherwise: Version) -> Ve
 
 def offered(s: Cluster, leader: Thread) -> Version:
     """The supported version that assignments carry."""
-    by_minimum = Design.group_minimum and is_since_2_4(s, leader)
-    return lowest_supported(s, leader) if by_minimum and Design.minimum_is_encoded else supports(s, leader)
+    by_minimum = looks_for_minimum(s, leader) and Design.minimum_is_encoded
+    return lowest_supported(s, leader) if by_minimum else supports(s, leader)
+
+
+def looks_for_minimum(s: Cluster, leader: Thread) -> bool:
+    """Whether the leader has KAFKA-8649."""
+    return Design.group_minimum and is_since_2_4(s, leader)
 
 
 def is_mixed(s: Cluster, leader: Thread) -> bool:
@@ -141,7 +146,7 @@ def answer(s: Cluster, leader: Thread, thread: Thread, owners: Owners) -> Option
         return None
     tasks = share_of(s, leader, thread, owners)
     empty = is_future(s, leader, thread) and not is_given_tasks(s, leader, thread)
-    if empty and not is_mixed(s, leader):
+    if empty and not is_mixed(s, leader) and not looks_for_minimum(s, leader):
         return Assignment(own, own, tasks, error=False)
     return Assignment(lowest, lowest if lowest < 3 else offered(s, leader), tasks, error=False)
 

@@ -16,7 +16,7 @@ Previous = Map[Thread, Set[Task]]
 
 def position(task: Task) -> int:
     """The place of a task in the list of all."""
-    return sum(1 for t in Task if t != task and choose(x for x in Task if x in {t, task}) == t)
+    return sum(1 for t in Task if t != task and choose({t, task}) == t)
 
 
 def first_had(previous: Previous, eligible: Set[Thread], thread: Thread) -> Set[Task]:

@@ -66,4 +66,23 @@ FAILOVER = Model(
     not_modelled=WITHOUT_TASKS + ", crashes, sessions that end under a live member",
 )
 
-MODELS = [CRASH, EXPIRY, BOTH, FAILOVER]
+LOST_REPLY = Model(
+    name="lost_reply",
+    doc="As probing; the connection of a member that waits for an answer breaks once.",
+    init=all_old,
+    actions=(*ROLL, *GROUP, membership.lose_reply),
+    properties=(
+        *VERSIONS,
+        *ENDS,
+        *SEEN,
+        *IN_STEP,
+        properties.steps.who_loses_an_answer_joins_again,
+        properties.witnesses.rejoined_without_rebalance,
+    ),
+    constants={"max_lost_replies": 1},
+    settings=PROBES,
+    faults="one answer that is lost, to a JoinGroup or to a SyncGroup",
+    not_modelled=WITHOUT_TASKS + ", crashes, sessions that end under a live member",
+)
+
+MODELS = [CRASH, EXPIRY, BOTH, FAILOVER, LOST_REPLY]

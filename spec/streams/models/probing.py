@@ -49,7 +49,7 @@ ORDERS = (
 PROBES = {name: SETTINGS[name] for name in ("repaired", "shipped_2_6")}
 """The settings that probe, and rejoin with their member ids."""
 
-LEAVES = {name: SETTINGS[name] for name in ("repaired", "draft", "shipped_2_0", "shipped_2_4")}
+LEAVES = {name: SETTINGS[name] for name in ("repaired", "draft", "shipped_2_0", "shipped_2_3_1", "shipped_2_4")}
 """The settings that probe, and rejoin by unsubscribing, or may."""
 
 NOT_MODELLED = "the bytes of the messages, standby tasks, state stores"

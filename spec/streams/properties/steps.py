@@ -124,6 +124,10 @@ def fails_over(before: Cluster, after: Cluster) -> bool:
     return before.faults.failovers != after.faults.failovers
 
 
+def loses_reply(before: Cluster, after: Cluster) -> bool:
+    return before.faults.lost_replies != after.faults.lost_replies
+
+
 @transition_invariant(source="KIP-268, Rebalance Metadata (PreviousAssignedTasks)")
 def who_joins_remembers_its_tasks(before: Cluster, after: Cluster) -> bool:
     """A thread that gives up its tasks remembers them until it takes others, and says so when it joins."""
@@ -170,16 +174,32 @@ def leader_stays_while_it_is_a_member(before: Cluster, after: Cluster) -> bool:
 
 @transition_invariant(source=SOURCE)
 def who_syncs_too_late_joins_again(before: Cluster, after: Cluster) -> bool:
-    """Who has the answer to its JoinGroup joins again only if the group has moved on; as a new member if removed."""
-    return fails_over(before, after) or all(
-        before.threads[t].state != ThreadState.JOINED
-        or (
-            (after.threads[t].state != ThreadState.OUT or not is_member(before, t))
-            and (
-                after.threads[t].state != ThreadState.RETRY
-                or (is_member(before, t) and before.group.state == GroupState.PREPARING)
+    """Who has the answer to its JoinGroup joins again only if the group has moved on, or where its connection broke; as
+    a new member if removed."""
+    return (
+        fails_over(before, after)
+        or loses_reply(before, after)
+        or all(
+            before.threads[t].state != ThreadState.JOINED
+            or (
+                (after.threads[t].state != ThreadState.OUT or not is_member(before, t))
+                and (
+                    after.threads[t].state != ThreadState.RETRY
+                    or (is_member(before, t) and before.group.state == GroupState.PREPARING)
+                )
             )
+            for t in Thread
         )
+    )
+
+
+@transition_invariant(source=SOURCE)
+def who_loses_an_answer_joins_again(before: Cluster, after: Cluster) -> bool:
+    """Whose answer is lost had joined or synced, waits for nothing any more, and joins again."""
+    return not loses_reply(before, after) or any(
+        before.threads[t].state in {ThreadState.JOINED, ThreadState.SYNCING}
+        and after.threads[t].state == ThreadState.RETRY
+        and after.threads[t].reply is None
         for t in Thread
     )
 

@@ -18,7 +18,7 @@ MODELS: dict[str, tuple[str, dict[str, object], str]] = {
     "matrix": ("matrix", {"processes": 2}, "repaired"),
     "unfixed": ("matrix", {"processes": 2}, "pre_kip"),
     "in vain": ("two_bounces", {"processes": 2, "rejoins_only_on_change": "false"}, "repaired"),
-    "beside old": ("beside_old", {}, "repaired"),
+    "beside old": ("beside_old", {"group_minimum": "false"}, "repaired"),
     "missing topic": ("missing_topic", {}, "repaired"),
     "offline": ("offline", {"processes": 2}, "repaired"),
     "tasks": ("tasks", {"max_expiries": 0}, "repaired"),

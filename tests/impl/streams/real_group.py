@@ -56,7 +56,7 @@ class Group:
     def start(self, process: int, release: str, upgrade_from: str = "null") -> None:
         config = self._config(release, upgrade_from)
         timeouts = Timeouts(SESSION_MS, heartbeat_ms=500, rebalance_ms=60_000)
-        watch = self._run.starts(process, config)
+        (watch,) = self._run.starts(process, config)
         member = MemberProcess(
             config, f"c{process}", UUID(int=process), [self._address], {0: (TOPIC,)}, timeouts, watch
         )

@@ -28,7 +28,8 @@ pytestmark = [
 if not WHY:
     from impl.runtime.client import Address
     from impl.streams.errors import Cause
-    from tests.impl.streams.real_group import PARTITIONS, TOPIC, broker, group
+    from impl.streams.member import State
+    from tests.impl.streams.real_group import PARTITIONS, TOPIC, Group, broker, group
     from tests.impl.streams.recorded import RecordedRun
 
 
@@ -39,17 +40,17 @@ def kafka() -> Iterator[tuple[Address, Node]]:
 
 
 def test_a_group_is_upgraded_by_probing(kafka: tuple[Address, Node], tmp_path: Path) -> None:
-    """2.3.1 to 2.4: version 4 to 5, the leader first."""
-    run = RecordedRun(tmp_path, 3, [("2.3.1", False), ("2.4", False)], PARTITIONS)
+    """2.4 to 2.5: version 5 to 6, the leader first."""
+    run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS)
 
     async def upgrade() -> None:
         async with group(kafka[0], "probing", run) as members:
             for process in range(3):
-                members.start(process, "2.3.1")
-            await members.settles({4})
+                members.start(process, "2.4")
+            await members.settles({5})
             for process in range(3):
-                await members.bounce(process, "2.4")
-                await members.settles({5} if process == 2 else {4})
+                await members.bounce(process, "2.5")
+                await members.settles({6} if process == 2 else {5})
 
     asyncio.run(upgrade())
     run.assert_accepted()
@@ -103,7 +104,7 @@ def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_lead
     (host, port), _ = kafka
     run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS)
     config = StreamsConfig("other", RELEASES["2.4"])
-    assignor = StreamsAssignor(config, UUID(int=99), TOPIC, run.starts(1, config))
+    assignor = StreamsAssignor(config, UUID(int=99), TOPIC, *run.starts(1, config))
     consumer = KafkaConsumer(
         TOPIC,
         bootstrap_servers=f"{host}:{port}",
@@ -143,25 +144,40 @@ def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_lead
     run.assert_accepted()
 
 
-def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node], tmp_path: Path) -> None:
-    address, node = kafka
-    run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS)
+async def killed(kafka: tuple[Address, Node], members: Group, run: RecordedRun) -> None:
+    """The broker is killed, and starts again with the group as it is stored, once all have lost it."""
+    _, node = kafka
+    node.kill()
+    cores = [one.core for one in members.members.values()]
+    await members.until(lambda: not any(core.has_coordinator for core in cores), "they have lost the broker")
+    run.fails_over()
+    (node.folder / "log").write_text("")
+    node.start()
+    await asyncio.to_thread(until, node.has_started, "the broker starts again")
+
+
+@pytest.mark.parametrize("rebalances", [False, True])
+def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node], rebalances: bool, tmp_path: Path) -> None:
+    """While the group is stable, and while it waits for the session of a member that is gone."""
+    run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS, failovers=1)
 
     async def survive() -> None:
-        async with group(address, "killed", run) as members:
+        async with group(kafka[0], f"killed-{rebalances}", run) as members:
             for process in range(2):
                 members.start(process, "2.4")
             await members.settles({5})
-            node.kill()
-            cores = [one.core for one in members.members.values()]
-            await members.until(lambda: not any(core.has_coordinator for core in cores), "they have lost the broker")
-            (node.folder / "log").write_text("")
-            node.start()
-            await asyncio.to_thread(until, node.has_started, "the broker starts again")
-            ids = {one.core.member_id for one in members.members.values()}
-            members.start(2, "2.4")
+            if rebalances:
+                await members.stop(1)
+                members.start(2, "2.4")
+                await members.until(lambda: members.members[0].core.state is State.JOINING, "the rebalance begins")
+                await killed(kafka, members, run)
+                members.start(1, "2.4")
+            else:
+                ids = {one.core.member_id for one in members.members.values()}
+                await killed(kafka, members, run)
+                members.start(2, "2.4")
             await members.settles({5})
-            assert len(ids | {one.core.member_id for one in members.members.values()}) >= 3
+            assert rebalances or ids < {one.core.member_id for one in members.members.values()}
 
     asyncio.run(survive())
     run.assert_accepted()

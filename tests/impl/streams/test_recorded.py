@@ -12,7 +12,7 @@ import pytest
 from checker.validate.validator import ACCEPTED, REJECTED
 from impl.streams.errors import Cause
 from impl.streams.matrix import Cell, Disturbance, Outcome, Upgrade
-from impl.streams.recording import spec_versions
+from impl.streams.recording import SILENT, spec_versions
 from tests.impl.streams.recorded import RecordedRun
 
 Event = dict[str, Any]
@@ -20,14 +20,31 @@ PROBING = Cell("2.3.1", "2.4")
 
 
 def recorded(
-    folder: Path, cell: Cell, disturbance: Disturbance = Disturbance.NONE, first: int = 0, after_ms: int = 0
+    folder: Path,
+    cell: Cell,
+    disturbance: Disturbance = Disturbance.NONE,
+    first: int = 0,
+    after_ms: int = 0,
+    threads: int = 1,
 ) -> tuple[RecordedRun, Outcome]:
-    """A run of three processes of one thread, by one bounce each."""
+    """A run of three processes, by one bounce each."""
     stages = [(cell.release(is_new=is_new).name, False) for is_new in (False, True)]
     folder.mkdir(exist_ok=True)
-    offline = disturbance is Disturbance.OFFLINE
-    run = RecordedRun(folder, 3, stages, clock=lambda: upgrade.group.now_ms, offline=offline)
-    upgrade = Upgrade(cell, disturbance, first, after_ms, threads=1, watch=run)
+    run = RecordedRun(
+        folder,
+        3,
+        stages,
+        clock=lambda: upgrade.group.now_ms,
+        threads=threads,
+        offline=disturbance is Disturbance.OFFLINE,
+        replaces=disturbance is Disturbance.IMPATIENT,
+        failovers=int(disturbance is Disturbance.FAILOVER),
+        expiries=1,
+        unseen=SILENT
+        if disturbance in (Disturbance.FAILOVER, Disturbance.IMPATIENT)
+        else ("expire", *(["expire_early"] if disturbance is Disturbance.EXPIRY else [])),
+    )
+    upgrade = Upgrade(cell, disturbance, first, after_ms, threads=threads, watch=run)
     return run, upgrade.run()
 
 
@@ -44,6 +61,33 @@ def test_probing_with_faults_is_a_behaviour_of_the_spec(tmp_path: Path) -> None:
     assert [outcome.broken for _, outcome in runs] == [""] * len(cases)
     found = runs[0][0].judged(*(run.trace() for run, _ in runs))
     assert found.verdicts == []
+
+
+@pytest.mark.long("a kernel is compiled: 8 s of CPU in all")
+def test_failovers_are_behaviours_of_the_spec(tmp_path: Path) -> None:
+    """As the group is stable, as members join, and between the assignment and its answers: those are lost."""
+    moments = [0, 16, 8_976, 8_988, 9_000, 9_012, 9_024]
+    runs = [recorded(tmp_path / str(ms), PROBING, Disturbance.FAILOVER, 2, ms) for ms in moments]
+    assert [outcome.broken for _, outcome in runs] == [""] * len(moments)
+    traces = [run.trace() for run, _ in runs]
+    assert any('"lose_reply"' in trace for trace in traces)
+    assert runs[0][0].judged(*traces).verdicts == []
+
+
+@pytest.mark.long("a kernel of six threads is compiled: 30 s of CPU in all")
+def test_two_threads_a_process_are_behaviours_of_the_spec(tmp_path: Path) -> None:
+    cases = [(Disturbance.NONE, 1, 0), (Disturbance.CRASH_LEADER, 2, 10_500)]
+    runs = [recorded(tmp_path / str(number), PROBING, *case, threads=2) for number, case in enumerate(cases)]
+    assert [outcome.broken for _, outcome in runs] == [""] * len(cases)
+    assert runs[0][0].judged(*(run.trace() for run, _ in runs)).verdicts == []
+
+
+@pytest.mark.long("a kernel of six processes is compiled: 30 s of CPU in all")
+def test_bounces_that_wait_for_nothing_are_behaviours_of_the_spec(tmp_path: Path) -> None:
+    """A process starts again while the JoinGroup of its former members is parked: a generation has both."""
+    runs = [recorded(tmp_path / str(first), PROBING, Disturbance.IMPATIENT, first) for first in range(3)]
+    assert [outcome.broken for _, outcome in runs] == [""] * 3
+    assert runs[0][0].judged(*(run.trace() for run, _ in runs)).verdicts == []
 
 
 @pytest.mark.long("a kernel each: 6 s of CPU in all")
