@@ -219,6 +219,16 @@ def cut(q: QuorumLog, voter: Voter, end: Offset) -> None:
 
 
 @action(who="controller {voter}", source=SOURCE)
+def replace_log(q: QuorumLog, voter: Voter, end: Offset) -> None:
+    """A voter takes what the leader of its epoch wrote, up to an offset, in place of its log, and keeps it."""
+    member = q.members[voter]
+    written = q.written[member.epoch]
+    require(not member.leads and end <= len(written) and shared(member.log, written) < end)
+    member.log = written[:end]
+    member.kept = end
+
+
+@action(who="controller {voter}", source=SOURCE)
 def lose_tail(q: QuorumLog, voter: Voter, end: Offset) -> None:
     """A voter loses its memory, and of its log what it had not promised to keep. It does not lead any more."""
     member = q.members[voter]
@@ -355,6 +365,7 @@ ACTIONS = (
     append_batch,
     copy_batch,
     cut,
+    replace_log,
     lose_tail,
     keep,
     count_on,

@@ -6,10 +6,10 @@ Replies are kept: a vote may be counted at any later time, and a fetch is answer
 its leader had then. A step is what a node does between two messages, so what it must have on disk before
 it speaks is written in the same step; a leader's own flush runs beside its work. `quorum_log` has no messages, no time
 and no disk, and each step here is one of its steps, or none. Here are its state, and where it begins; `raft_elections`
-has votes, restarts and epochs, `raft_log` what grows, is fetched and is cut, `raft_timeouts` who reaches whom.
-Leaves out: observers; snapshots (a log starts at its first batch); more than one batch in a fetch; requests
-for votes and news of a leader that come late, from one that has moved on: they can but raise an epoch, or use a vote
-up.
+has votes, restarts and epochs, `raft_log` what grows, is fetched and is cut, `raft_snapshots` what takes the place of a
+log's beginning, `raft_timeouts` who reaches whom.
+Leaves out: observers; more than one batch in a fetch; requests for votes and news of a leader that come late, from one
+that has moved on: they can but raise an epoch, or use a vote up.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from spec.kraft.types import Voter
 
 DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 Cuts = Annotated[int, Nat(lambda: Design.max_cuts)]
+Snapshots = Annotated[int, Nat(lambda: Design.max_snapshots)]
+RecordOffset = Annotated[int, Nat(lambda: 2 * Design.pending_batches if Design.max_snapshots > 0 else 0)]
+"""An offset in records, of which a batch has two. An odd one is within a batch."""
 
 
 @message
@@ -40,6 +43,13 @@ class Diverging:
 
     epoch: Epoch
     end: Offset
+
+
+@message
+class TakeSnapshot:
+    """A fetch is refused: the leader has a snapshot that ends here, to be fetched before the log."""
+
+    end: RecordOffset
 
 
 class RaftRole(Enum):
@@ -60,12 +70,14 @@ class VoterState:
     voted_for: Option[Voter]  # in this epoch
     leader: Option[Voter]  # of this epoch, as far as it knows
     role: RaftRole
-    log: Entries
+    log: Entries  # and before that what its snapshot stands for: of these batches, it has only what came of them
+    log_start: RecordOffset  # the log begins here
+    snapshot_end: RecordOffset  # its newest snapshot, which is on disk, stands for all before
     flushed: Offset  # its log up to here is on disk
     high_watermark: Offset  # all before is committed, as far as it knows
     granted: Set[Voter]  # a candidate: votes that it has counted
     ends: Map[Voter, Offset]  # a leader: of the others, from where they have fetched
-    reply: Option[Records | Diverging]  # a follower: what its leader has answered, on its way
+    reply: Option[Records | Diverging | TakeSnapshot]  # a follower: what its leader has answered, on its way
     has_fetched: bool  # a follower: its leader has answered it, and not gone silent since; kept where there are cuts
 
 
@@ -79,6 +91,7 @@ class Quorum:
     disk_losses: DiskLosses
     cut: Option[Voter]  # it is cut off from all others
     cuts: Cuts
+    snapshots: Snapshots
     committed: Annotated[Entries, History]  # the longest log that was below any leader's high watermark
     committed_in: Annotated[Epoch, History]  # the newest epoch of these leaders
     written: Annotated[Map[AnyEpoch, Entries], History]  # the log of each epoch's leader, as it last appended to it
@@ -91,6 +104,8 @@ def new_voter() -> VoterState:
         leader=None,
         role=RaftRole.UNATTACHED,
         log=(),
+        log_start=0,
+        snapshot_end=0,
         flushed=0,
         high_watermark=0,
         granted=frozenset(),
@@ -115,6 +130,7 @@ def quorum_of(
         disk_losses=0,
         cut=None,
         cuts=0,
+        snapshots=0,
         committed=committed,
         committed_in=committed_in,
         written=written,
@@ -179,3 +195,8 @@ def leader_not_flushed() -> Quorum:
 def may_crash() -> bool:
     """Without crashes, nothing tells what is on disk from what is not."""
     return Design.max_crashes > 0
+
+
+def batches_in(end: RecordOffset) -> int:
+    """The batches of which a snapshot with this end has something."""
+    return (end + 1) // 2

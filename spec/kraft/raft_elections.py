@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.lang import action, replace, require
 from spec.kraft.design import Design
 from spec.kraft.quorum_log import Entry, Offset, is_as_good, is_majority, no_ends
-from spec.kraft.raft import Quorum, RaftRole, VoterState, may_crash, new_voter
+from spec.kraft.raft import Quorum, RaftRole, VoterState, batches_in, may_crash, new_voter
 from spec.kraft.raft_timeouts import may_stand, reaches
 from spec.kraft.types import Voter
 
@@ -192,17 +192,23 @@ def restarted_role(voter: VoterState, name: Voter) -> RaftRole:
 
 
 def restarted(voter: VoterState, name: Voter, kept: int) -> VoterState:
-    """A voter that has lost its memory, and of its log what was not flushed."""
+    """A voter that has lost its memory, and of its log what was not flushed.
+
+    A log that ends before the snapshot begins anew where that ends, and what the snapshot stands for is committed.
+    """
     role = restarted_role(voter, name)
+    known = batches_in(voter.snapshot_end)
+    end = max(kept, known)
     forgets = role == RaftRole.UNATTACHED and not (Design.vote_is_durable and voter.leader != name)
     return replace(
         voter,
         role=role,
         voted_for=None if forgets else voter.voted_for,
         leader=None if role == RaftRole.UNATTACHED else voter.leader,
-        log=voter.log[:kept],
-        flushed=kept,
-        high_watermark=0,
+        log=voter.log[:end],
+        log_start=voter.snapshot_end if 2 * kept < voter.snapshot_end else voter.log_start,
+        flushed=end,
+        high_watermark=known,
         granted=frozenset({name}) if role == RaftRole.CANDIDATE else frozenset(),
         ends=no_ends(),
         reply=None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.lang import Map, action, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.quorum_log import Entries, Entry, Offset, epoch_at_end
-from spec.kraft.raft import Diverging, Quorum, RaftRole, Records, VoterState, may_crash
+from spec.kraft.raft import Diverging, Quorum, RaftRole, Records, TakeSnapshot, VoterState, batches_in, may_crash
 from spec.kraft.raft_timeouts import cuts_are_modelled, reaches
 from spec.kraft.types import Voter
 
@@ -81,6 +81,27 @@ def is_valid(log: Entries, end: int, epoch: int) -> bool:
     return end == 0 or (known_epoch(log, epoch) == epoch and end <= entries_up_to(log, epoch))
 
 
+def starts_in_a_batch(voter: VoterState) -> bool:
+    """True when the last batch of a log, of which a snapshot had some records, is not whole."""
+    return voter.log_start % 2 == 1
+
+
+def end_of_batches(voter: VoterState) -> int:
+    """The end of the last whole batch."""
+    return len(voter.log) - 1 if starts_in_a_batch(voter) else len(voter.log)
+
+
+def oldest_epoch(voter: VoterState) -> int:
+    """The oldest epoch of which a leader's log knows the end: that of the batch before its start, or of its first."""
+    return voter.log[max(0, batches_in(voter.log_start) - 1)].epoch
+
+
+def needs_snapshot(leader: VoterState, end: int, epoch: int) -> bool:
+    """A follower whose log ends here is to fetch the leader's snapshot first: the leader has not what comes next, or
+    knows no epoch as old, as where the log is empty, and the snapshot the shorter way."""
+    return leader.snapshot_end > 0 and (2 * end < leader.log_start or epoch < oldest_epoch(leader))
+
+
 @action(
     who="controller {leader}",
     source="KIP-595, Fetch; Truncation",
@@ -95,8 +116,10 @@ def fetch_from_leader(s: Quorum, leader: Voter, follower: Voter) -> None:
     require(fetching.leader == leader and fetching.epoch == serving.epoch and fetching.reply is None)
     require(reaches(s, leader, follower))
     require(not Design.flush_before_fetch or fetching.flushed == len(fetching.log))
-    end, epoch = len(fetching.log), epoch_at_end(fetching.log)
-    valid = is_valid(serving.log, end, epoch)
+    end, epoch = end_of_batches(fetching), epoch_at_end(fetching.log)
+    refused = needs_snapshot(serving, end, epoch)
+    require(refused or serving.log_start <= 2 * end)
+    valid = not refused and is_valid(serving.log, end, epoch)
     ends: Map[Voter, Offset] = Map({v: end if v == follower and valid else serving.ends[v] for v in Voter})
     watermark = high_watermark(replace(serving, ends=ends), leader)
     require(
@@ -104,7 +127,9 @@ def fetch_from_leader(s: Quorum, leader: Voter, follower: Voter) -> None:
     )
     serving.ends = ends
     serving.high_watermark = watermark
-    if not valid:
+    if refused:
+        fetching.reply = TakeSnapshot(end=serving.snapshot_end)
+    elif not valid:
         known = known_epoch(serving.log, epoch)
         fetching.reply = Diverging(epoch=known, end=entries_up_to(serving.log, known))
     else:
@@ -155,17 +180,20 @@ def truncated(voter: VoterState, end: int) -> VoterState:
 def receive_fetch(s: Quorum, follower: Voter) -> None:
     """A follower appends the batch that it has fetched, or cuts off what its leader does not have.
 
-    It stops where that is committed (KAFKA-12460).
+    It stops where that is committed (KAFKA-12460), and appends no batch that begins before its log ends.
     """
     voter = s.voters[follower]
     reply = require_some(voter.reply)
     match reply:
         case Records():
+            require(not starts_in_a_batch(voter))
             s.voters[follower] = extended(voter, reply)
         case Diverging():
             end = kept_end(voter.log, reply)
             require(not Design.keeps_committed or voter.high_watermark <= end)
             s.voters[follower] = truncated(voter, end)
+        case TakeSnapshot():
+            require(False)
     s.voters[follower].has_fetched = cuts_are_modelled()
 
 

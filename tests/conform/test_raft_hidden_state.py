@@ -17,7 +17,7 @@ from tests.conform.test_raft_conforms import PINS
 
 @pytest.mark.long("every field is changed in every state, until that is noticed")
 def test_every_field_is_noticed() -> None:
-    assert unnoticed(SYSTEM, [pin.load("kraft") for pin in PINS], ()) == set()
+    assert unnoticed(SYSTEM, (pin.load("kraft") for pin in PINS), ()) == set()
 
 
 class Blind(RaftUnderTest):
@@ -29,4 +29,4 @@ class Blind(RaftUnderTest):
 
 @pytest.mark.long("as above")
 def test_a_field_that_nobody_looks_at_is_named() -> None:
-    assert "VoteResponse.vote_granted" in unnoticed(Blind(Raft), [pin.load("kraft") for pin in PINS], ())
+    assert "VoteResponse.vote_granted" in unnoticed(Blind(Raft), (pin.load("kraft") for pin in PINS), ())

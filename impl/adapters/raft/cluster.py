@@ -15,13 +15,19 @@ from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import (
     Answer,
     AnswerFetch,
+    AnswerSnapshot,
     AppendToLog,
     Claim,
     Committed,
+    DeleteBefore,
     Effect,
     Effects,
     Flush,
+    FreezeSnapshot,
+    InstallSnapshot,
+    LoadSnapshot,
     Persist,
+    ReceiveSnapshot,
     Renounce,
     Send,
     SetTimer,
@@ -29,14 +35,24 @@ from impl.kraft.raft.effects import (
     TruncateLog,
 )
 from impl.kraft.raft.log_ends import LogEnds
-from impl.kraft.raft.messages import FetchRequest, FetchResponse, Request, Response, VoteRequest, VoteResponse
+from impl.kraft.raft.messages import (
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    Request,
+    Response,
+    VoteRequest,
+    VoteResponse,
+)
 from impl.kraft.raft.roles import Candidate, Follower, Leader
-from impl.kraft.storage.batches import Header, header_at
+from impl.kraft.storage.batches import Header, header_at, headers
 from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.sizes import SnapshotId
 
 NOW_MS = 0
 FAR_MS = 1_000_000
 CALL = 1
+PIECE_BYTES = 64
 Log = tuple[bytes, ...]
 MakeCore = Callable[[RaftSettings, ElectionState | None, LogEnds], Raft]
 
@@ -46,33 +62,43 @@ class BrokenPromiseError(AssertionError):
 
 
 class Reply(NamedTuple):
-    """A response to a fetch on its way. batch, watermark, diverging: what it says, in batches instead of offsets."""
+    """A response to a fetch on its way. The others: what it says, in batches instead of offsets.
+
+    snapshot: how many batches the snapshot stands for that is to be fetched first.
+    """
 
     request: FetchRequest
     response: FetchResponse
     batch: int | None = None
     watermark: int = 0
     diverging: tuple[int, int] | None = None
+    snapshot: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Host:
-    """A voter's core and disk. flushed: batches that are on disk. applied: those that it was told are committed.
+    """A voter's core and disk. log: all batches of which its state is made; of the first `deleted` there is but a
+    snapshot. flushed: batches that are on disk. applied: those that it was told are committed.
 
     asks: the requests for votes of a candidate. fetch: that of a follower, and reply the answer that is on its way.
+    received: of a snapshot that is being fetched. freezing: the one that is to be made durable.
     """
 
     core: Raft
     stored: ElectionState | None = None
     log: Log = ()
+    deleted: int = 0
+    snapshots: tuple[SnapshotId, ...] = ()
     flushed: int = 0
     is_flushing: bool = False
     applied: int = 0
     claimed: int | None = None
     timers: frozenset[tuple[Timer, int | None]] = frozenset()
     asks: Mapping[int, VoteRequest] = field(default_factory=dict)
-    fetch: FetchRequest | None = None
+    fetch: FetchRequest | FetchSnapshotRequest | None = None
     reply: Reply | None = None
+    received: bytes = b""
+    freezing: SnapshotId | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,13 +139,18 @@ def batches_before(log: Log, offset: int) -> int:
     return ends.index(offset) + 1 if offset in ends else -1 - offset
 
 
-def opened(log: Log) -> LogEnds:
+def opened(log: Log, deleted: int, snapshots: tuple[SnapshotId, ...]) -> LogEnds:
     """A log as a process finds it on disk."""
     starts: list[tuple[int, int]] = []
-    for batch in map(header, log):
+    for batch in map(header, log[deleted:]):
         if not starts or starts[-1][0] < batch.epoch:
             starts.append((batch.epoch, batch.base_offset))
-    return LogEnds.recovered(end_of(log), starts)
+    return LogEnds.recovered(end_of(log), starts, end_of(log[:deleted]), snapshots)
+
+
+def batches_of_newest(log: Log, snapshots: tuple[SnapshotId, ...]) -> int:
+    """How many batches of a log the newest snapshot stands for."""
+    return batches_before(log, snapshots[-1][0]) if snapshots else 0
 
 
 def begun(make: MakeCore, stored: tuple[ElectionState | None, ...], logs: tuple[Log, ...], *, crashes: bool) -> Quorum:
@@ -130,10 +161,21 @@ def begun(make: MakeCore, stored: tuple[ElectionState | None, ...], logs: tuple[
     return quorum
 
 
-def started(quorum: Quorum, node: int, voters: int, stored: ElectionState | None, log: Log) -> Host:
-    """A process that starts, without memory."""
-    settings = RaftSettings(node, tuple(range(voters)), fetch_max_bytes=1, uses_prevote=False)
-    host = Host(quorum.make(settings, stored, opened(log)), stored, log, len(log))
+def started(
+    quorum: Quorum,
+    node: int,
+    voters: int,
+    stored: ElectionState | None,
+    log: Log,
+    deleted: int = 0,
+    snapshots: tuple[SnapshotId, ...] = (),
+) -> Host:
+    """A process that starts, without memory. What its newest snapshot stands for is applied."""
+    settings = RaftSettings(
+        node, tuple(range(voters)), fetch_max_bytes=1, fetch_snapshot_max_bytes=PIECE_BYTES, uses_prevote=False
+    )
+    core = quorum.make(settings, stored, opened(log, deleted, snapshots))
+    host = Host(core, stored, log, deleted, snapshots, len(log), applied=batches_of_newest(log, snapshots))
     return _settled(_Run(quorum, node, host).carry_out(host.core.start(NOW_MS)).host)
 
 
@@ -155,6 +197,8 @@ def asked(
     host = quorum.hosts[node]
     core = host.core.copy()
     carried = _Run(quorum, node, replace(host, core=core)).carry_out(handed(core))
+    if carried.host.freezing is not None:
+        carried.freeze(carried.host.freezing)
     while carried.host.is_flushing and (flushes or not quorum.loses_unflushed):
         carried.flush()
     after = replace(carried.quorum, stood=carried.stood)
@@ -180,6 +224,13 @@ class _Run:
         promised(end_of(host.log) == host.core.voter.log.end_offset, "its log is not what it has asked for")
         self.carry_out(host.core.on_flushed(end_of(host.log), NOW_MS))
 
+    def freeze(self, snapshot_id: SnapshotId) -> None:
+        """The snapshot that was received is on disk."""
+        host = self.host = replace(
+            self.host, freezing=None, snapshots=tuple(sorted({*self.host.snapshots, snapshot_id}))
+        )
+        self.carry_out(host.core.on_frozen(snapshot_id, True, NOW_MS))
+
     def _carry_out(self, effect: Effect) -> None:
         host = self.host
         match effect:
@@ -195,12 +246,17 @@ class _Run:
                 kept = batches_before(host.log, end)
                 promised(kept >= host.applied, "it truncates what is committed, or within a batch")
                 self.host = replace(host, log=host.log[:kept], flushed=min(host.flushed, kept))
+            case ReceiveSnapshot() | FreezeSnapshot() | InstallSnapshot() | DeleteBefore() | LoadSnapshot():
+                self.host = with_snapshot(host, effect)
             case Send(to=to, request=request):
                 self._send(to, request)
             case Answer(response=response):
                 self._answer(response)
             case AnswerFetch():
+                promised(effect.offset >= end_of(host.log[: host.deleted]), "it answers with what it has deleted")
                 self._answer(replace(effect.response, records=batch_at(host.log, effect.offset)))
+            case AnswerSnapshot():
+                self._answer(effect.with_data(*piece_of(host, effect)))
             case SetTimer():
                 self.host = replace(host, timers=host.timers | {(effect.timer, effect.peer)})
             case Committed(end_offset=end):
@@ -220,7 +276,7 @@ class _Run:
                 promised(is_flushed(host), "it asks for votes, and its log is not on disk")
                 promised(host.stored is not None and host.stored.voted_for == self.node, "its own vote is not on disk")
                 self.host = replace(host, asks={**host.asks, to: request})
-            case FetchRequest():
+            case FetchRequest() | FetchSnapshotRequest():
                 promised(is_flushed(host), "it fetches, and what is before is not on disk")
                 self.host = replace(host, fetch=request)
 
@@ -231,6 +287,41 @@ class _Run:
     def _commit(self, batches: int) -> None:
         promised(batches > self.host.applied, "what is committed does not grow, or ends within a batch")
         self.host = replace(self.host, applied=batches)
+
+
+def piece_of(host: Host, asked: AnswerSnapshot) -> tuple[int | None, bytes]:
+    """The size of a snapshot, which has the batches that it stands for, and the next bytes. None: there is none."""
+    if asked.snapshot_id not in host.snapshots:
+        return None, b""
+    data = b"".join(host.log[: batches_before(host.log, asked.snapshot_id[0])])
+    position = asked.response.position
+    return len(data), data[position : position + asked.max_bytes]
+
+
+def with_snapshot(
+    host: Host, effect: ReceiveSnapshot | FreezeSnapshot | InstallSnapshot | DeleteBefore | LoadSnapshot
+) -> Host:
+    """A disk whose log begins with a snapshot, or is about to."""
+    end = effect.snapshot_id[0]
+    match effect:
+        case ReceiveSnapshot():
+            promised(effect.position in (0, len(host.received)), "a piece of a snapshot is not the next one")
+            return replace(host, received=host.received[: effect.position] + effect.data)
+        case FreezeSnapshot():
+            return replace(host, freezing=effect.snapshot_id)
+        case InstallSnapshot():
+            promised(effect.snapshot_id in host.snapshots, "the log is deleted for a snapshot that is not on disk")
+            log = tuple(host.received[at : at + found.size_bytes] for at, found in headers(host.received))
+            promised(bool(log) and (end_of(log), header(log[-1]).epoch) == effect.snapshot_id, "it is not all there")
+            return replace(host, log=log, deleted=len(log), flushed=len(log), received=b"")
+        case DeleteBefore():
+            promised(effect.snapshot_id in host.snapshots, "no snapshot stands for what it deletes")
+            kept = tuple(one for one in host.snapshots if one >= effect.snapshot_id)
+            return replace(host, deleted=batches_before(host.log, end), snapshots=kept)
+        case LoadSnapshot():
+            loaded = batches_before(host.log, end)
+            promised(loaded > host.applied, "a snapshot takes back what is applied, or ends within a batch")
+            return replace(host, applied=loaded)
 
 
 def promised(kept: bool, what: str) -> None:

@@ -19,11 +19,12 @@ from impl.kraft.raft.messages import (
     EndQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
     VoteRequest,
     VoteResponse,
 )
 from impl.kraft.raft.raft import Raft
-from impl.kraft.raft.roles import Candidate, Follower, Leader, Parked, Prospective, Resigned, Unattached
+from impl.kraft.raft.roles import Candidate, Follower, Leader, Parked, Prospective, Receiving, Resigned, Unattached
 from impl.kraft.raft.settings import RaftSettings
 from impl.kraft.raft.voter import Voter
 from impl.kraft.storage.election import ElectionState
@@ -32,8 +33,8 @@ from impl.kraft.storage.epochs import EpochHistory
 SHOWN = Elsewhere("what is observed")
 _VALUES = (
     Host, Voter, RaftSettings, ElectionState, LogEnds, EpochHistory, Unattached, Prospective, Candidate, Leader,
-    Resigned, Follower, Parked, VoteRequest, VoteResponse, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest,
-    FetchResponse,
+    Resigned, Follower, Parked, Receiving, VoteRequest, VoteResponse, BeginQuorumEpochRequest, EndQuorumEpochRequest,
+    FetchRequest, FetchResponse, FetchSnapshotRequest,
 )  # fmt: skip
 """Of these every field stands for itself."""
 _OF_A_HOST: Rules = {

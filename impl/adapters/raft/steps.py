@@ -11,10 +11,13 @@ from impl.adapters.raft.cluster import (
     CALL,
     FAR_MS,
     NOW_MS,
+    BrokenPromiseError,
     Quorum,
     Reply,
     asked,
     batches_before,
+    batches_of_newest,
+    end_of,
     header,
     promised,
     run,
@@ -27,6 +30,7 @@ from impl.kraft.raft.messages import (
     BeginQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
     VoteRequest,
     VoteResponse,
 )
@@ -35,6 +39,7 @@ from impl.kraft.storage.batches import Record
 
 Arguments = Mapping[str, Any]
 Step = Callable[[Quorum, Arguments], Quorum | Refusal]
+MOST_PIECES = 64
 DECIDED = (Record(b"decided"), Record(b"with it"))
 """A decision of the controller is one batch, of more than one record."""
 
@@ -173,7 +178,11 @@ def fetch_from_leader(quorum: Quorum, arguments: Arguments) -> Quorum | Refusal:
     leader, follower = arguments["leader"].index, arguments["follower"].index
     fetching = quorum.hosts[follower]
     request = fetching.fetch
-    if request is None or fetching.reply is not None or fetching.core.voter.election.leader != leader:
+    if (
+        not isinstance(request, FetchRequest)
+        or fetching.reply is not None
+        or fetching.core.voter.election.leader != leader
+    ):
         return Refusal("it does not fetch")
     after, answers = asked(quorum, leader, lambda core: core.handle(CALL, request, NOW_MS))
     if is_parked := not answers:
@@ -196,6 +205,8 @@ def read(log: tuple[bytes, ...], request: FetchRequest, response: FetchResponse)
     if response.diverging is not None:
         epoch, end = response.diverging
         return Reply(request, response, diverging=(epoch, batches_before(log, end)))
+    if response.snapshot_id is not None:
+        return Reply(request, response, snapshot=batches_before(log, response.snapshot_id[0]))
     batch = header(response.records).epoch if response.records else None
     return Reply(request, response, batch, batches_before(log, response.high_watermark))
 
@@ -204,7 +215,7 @@ def receive_fetch(quorum: Quorum, arguments: Arguments) -> Quorum | Refusal:
     follower = arguments["follower"].index
     host = quorum.hosts[follower]
     reply, leader = host.reply, host.core.voter.election.leader
-    if reply is None or leader is None:
+    if reply is None or leader is None or reply.snapshot is not None:
         return Refusal("there is no reply")
     given = quorum.with_host(follower, replace(host, reply=None, fetch=None))
     return run(
@@ -228,19 +239,72 @@ def lose_reply(quorum: Quorum, arguments: Arguments) -> Quorum | Refusal:
     return fire(given_up, follower, Timer.RETRY, leader)
 
 
+# Snapshots.
+
+
+def freeze_snapshot(quorum: Quorum, arguments: Arguments) -> Quorum | Refusal:
+    """The node writes what it has applied, and tells its core once it is on disk."""
+    voter = arguments["voter"].index
+    host = quorum.hosts[voter]
+    applied = host.log[: host.applied]
+    if host.applied <= batches_of_newest(host.log, host.snapshots):
+        return Refusal("there is nothing new")
+    snapshot_id = end_of(applied), header(applied[-1]).epoch
+    written = quorum.with_host(voter, replace(host, snapshots=(*host.snapshots, snapshot_id)))
+    return run(written, voter, lambda core: core.on_snapshot(snapshot_id, NOW_MS))
+
+
+def delete_batches(quorum: Quorum, arguments: Arguments) -> Quorum | Refusal:
+    voter = arguments["voter"].index
+    snapshots = quorum.hosts[voter].snapshots
+    if not snapshots:
+        return Refusal("there is no snapshot")
+    return run(quorum, voter, lambda core: core.delete_before(snapshots[-1], NOW_MS))
+
+
+def fetch_snapshot(quorum: Quorum, arguments: Arguments) -> Quorum | Refusal:
+    """The follower hears of the snapshot, and fetches it piece by piece, or hears that it is gone."""
+    leader, follower = arguments["leader"].index, arguments["follower"].index
+    host = quorum.hosts[follower]
+    reply = host.reply
+    if reply is None or reply.snapshot is None:
+        return Refusal("it is not told to take a snapshot")
+    heard = quorum.with_host(follower, replace(host, reply=None, fetch=None))
+    after = run(heard, follower, lambda core: core.on_response(leader, reply.request, reply.response, NOW_MS))
+    for _ in range(MOST_PIECES):
+        request = after.hosts[follower].fetch
+        if not isinstance(request, FetchSnapshotRequest):
+            break
+        after = with_piece(after, leader, follower, request)
+    else:
+        raise BrokenPromiseError("a snapshot is fetched without end")
+    is_answered = after.hosts[follower].fetch is not None
+    return after if is_answered else fire(after, follower, Timer.RETRY, leader)
+
+
+def with_piece(quorum: Quorum, leader: int, follower: int, request: FetchSnapshotRequest) -> Quorum:
+    after, [response] = asked(quorum, leader, lambda core: core.handle(CALL, request, NOW_MS))
+    given = after.with_host(follower, replace(after.hosts[follower], fetch=None))
+    return run(given, follower, lambda core: core.on_response(leader, request, response, NOW_MS))
+
+
 # Crashes.
 
 
 def crash_voter(quorum: Quorum, arguments: Arguments) -> Quorum | Refusal:
+    """A log that is found to end before the newest snapshot begins anew where that ends."""
     voter, kept = arguments["voter"].index, arguments["kept"]
     host = quorum.hosts[voter]
-    return quorum.with_host(voter, started(quorum, voter, len(quorum.hosts), host.stored, host.log[:kept]))
+    known = batches_of_newest(host.log, host.snapshots)
+    log, deleted = host.log[: max(kept, known)], known if kept < known else host.deleted
+    again = started(quorum, voter, len(quorum.hosts), host.stored, log, deleted, host.snapshots)
+    return quorum.with_host(voter, again)
 
 
 STEPS: dict[str, Step] = {
     step.__name__: step
     for step in (
         time_out, vote, adopt_epoch, receive_vote, leave_resigned, resign, append_as_leader, fetch_from_leader,
-        receive_fetch, lose_reply, flush, crash_voter,
+        receive_fetch, lose_reply, flush, crash_voter, freeze_snapshot, delete_batches, fetch_snapshot,
     )
 }  # fmt: skip

@@ -22,10 +22,12 @@ Arguments = Mapping[str, Any]
 ALWAYS_ON = (
     "own_epoch_commits", "restart_resigns", "restart_keeps_vote", "flush_before_fetch", "counts_flushed_only",
     "vote_is_durable", "vote_compares_logs", "candidate_flushes", "resigned_raises_epoch", "keeps_committed",
-    "check_quorum", "prevote",
+    "check_quorum", "prevote", "snapshot_ends_batch", "deletes_behind_snapshot",
 )  # fmt: skip
 """Guards that the implementation has without a switch."""
-NOT_ATTEMPTED = ("crash_voter", "lose_reply", "receive_fetch")
+NOT_ATTEMPTED = (
+    "crash_voter", "lose_reply", "receive_fetch", "freeze_snapshot", "delete_batches", "fetch_snapshot",
+)  # fmt: skip
 """Up to the world; elsewhere, what is tried is a message or a timer that comes although the spec does not have it."""
 
 
@@ -105,7 +107,7 @@ def _without_news(before: Quorum, after: Quorum, arguments: Arguments) -> Quorum
     """A fetch that waits in vain is answered all the same; the spec leaves that out."""
     follower = arguments["follower"].index
     reply = after.hosts[follower].reply
-    is_empty = reply is not None and reply.diverging is None and reply.batch is None
+    is_empty = reply is not None and reply.diverging is reply.snapshot is reply.batch is None
     return after.with_host(follower, before.hosts[follower]) if is_empty else after
 
 

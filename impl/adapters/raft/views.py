@@ -9,20 +9,25 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from impl.adapters.raft.cluster import Host, Quorum, batches_before, epoch_of, header
+from impl.adapters.raft.cluster import Host, Quorum, batches_before, batches_of_newest, epoch_of, header
 from impl.kraft.raft.roles import Candidate, Leader
 
 _MOST_HOSTS = 1 << 14
+RECORDS = 2
+"""In a batch of the spec."""
 
 
 class VoterView(NamedTuple):
-    """claims: its controller may decide. ends: of the other voters, as a leader knows them."""
+    """deleted, snapshot: where its log begins and its newest snapshot ends, in batches. claims: its controller may
+    decide. ends: of the other voters, as a leader knows them."""
 
     epoch: int
     voted_for: int | None
     leader: int | None
     role: str
     log: tuple[int, ...]
+    deleted: int
+    snapshot: int
     flushed: int
     high_watermark: int
     claims: bool
@@ -62,6 +67,8 @@ def _observed(host: Host) -> VoterView:
         leader=None if stored is None else stored.leader,
         role=type(role).__name__.upper(),
         log=tuple(header(batch).epoch for batch in host.log),
+        deleted=host.deleted,
+        snapshot=batches_of_newest(host.log, host.snapshots),
         flushed=host.flushed,
         high_watermark=host.applied,
         claims=host.claimed is not None,
@@ -80,6 +87,8 @@ def _reply(host: Host) -> tuple[str, int | None, int] | None:
     reply = host.reply
     if reply is None:
         return None
+    if reply.snapshot is not None:
+        return ("snapshot", None, reply.snapshot)
     return ("records", reply.batch, reply.watermark) if reply.diverging is None else ("diverging", *reply.diverging)
 
 
@@ -110,6 +119,8 @@ def _expected(voter: Any) -> VoterView:
         leader=None if voter.leader is None else voter.leader.index,
         role=voter.role.name,
         log=tuple(entry.epoch for entry in voter.log),
+        deleted=voter.log_start // RECORDS,
+        snapshot=voter.snapshot_end // RECORDS,
         flushed=voter.flushed,
         high_watermark=watermark,
         claims=voter.role.name == "LEADER" and watermark > 0 and voter.log[watermark - 1].epoch == voter.epoch,
@@ -122,4 +133,6 @@ def _expected(voter: Any) -> VoterView:
 def _expected_reply(reply: Any) -> tuple[str, int | None, int]:
     if type(reply).__name__ == "Diverging":
         return ("diverging", reply.epoch, reply.end)
+    if type(reply).__name__ == "TakeSnapshot":
+        return ("snapshot", None, reply.end // RECORDS)
     return ("records", None if reply.batch is None else reply.batch.epoch, reply.high_watermark)

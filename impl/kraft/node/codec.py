@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Protocol
 
 from impl.kraft.image import Image
 from impl.kraft.records import Batch, Record
-from impl.kraft.snapshot import Snapshot, write_snapshot
+from impl.kraft.snapshot import Snapshot, snapshot_records
 from impl.kraft.storage.batches import Record as StoredRecord
 from impl.kraft.storage.batches import RecordBatch
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId
+
+RECORDS_A_BATCH = 1024
+"""Of a snapshot, as Kafka writes it (SnapshotEmitter.Builder)."""
 
 
 class RecordCodec(Protocol):
@@ -37,8 +41,10 @@ def snapshot_of(snapshot_id: SnapshotId, stored: Iterable[RecordBatch], codec: R
     return Snapshot(end_offset - 1, epoch, records)
 
 
-def stored_snapshot(image: Image, codec: RecordCodec) -> tuple[SnapshotId, tuple[StoredRecord, ...]]:
-    """The snapshot of an image, which ends where a batch does: its name in the storage, and the records in it."""
-    snapshot = write_snapshot(image)
-    records = tuple(StoredRecord(codec.encode(record)) for record in snapshot.records)
-    return (snapshot.offset + 1, snapshot.epoch), records
+def snapshot_batches(
+    image: Image, codec: RecordCodec, most_records: int = RECORDS_A_BATCH
+) -> Iterator[tuple[StoredRecord, ...]]:
+    """The batches of an image's snapshot, each made as it is asked for."""
+    records = snapshot_records(image)
+    while batch := tuple(StoredRecord(codec.encode(record)) for record in islice(records, most_records)):
+        yield batch

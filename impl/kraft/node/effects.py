@@ -9,6 +9,7 @@ from __future__ import annotations
 from impl.kraft.effects import Reply
 from impl.kraft.effects import Send as SendToController
 from impl.kraft.effects import SetTimer as SetControllerTimer
+from impl.kraft.node.housekeeping import WriteSnapshot
 from impl.kraft.node.tail import Tail
 from impl.kraft.raft.effects import (
     Answer,
@@ -26,13 +27,13 @@ from impl.kraft.storage.effects import AppendToLog, DiskEffect, InstallSnapshot,
 QuorumEffect = DiskEffect | Send | Answer | AnswerFetch | AnswerSnapshot | SetTimer | LoadSnapshot
 """Those of the quorum. Where a `LoadSnapshot` is among them, `load` is the next input."""
 
-NodeEffect = QuorumEffect | Reply | SetControllerTimer
+NodeEffect = QuorumEffect | WriteSnapshot | Reply | SetControllerTimer
 NodeEffects = list[NodeEffect]
 
 Asked = NodeEffect | Committed | Claim | Renounce
 """What the two cores ask for, before what is between them is carried out."""
 
-BrokerEffect = QuorumEffect | SendToController | SetControllerTimer
+BrokerEffect = QuorumEffect | WriteSnapshot | SendToController | SetControllerTimer
 BrokerEffects = list[BrokerEffect]
 AskedByBroker = BrokerEffect | Committed | Claim | Renounce
 

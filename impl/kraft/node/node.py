@@ -9,8 +9,9 @@ from impl.kraft.controller import Controller
 from impl.kraft.controller import Timer as ControllerTimer
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.messages import Request
-from impl.kraft.node.codec import RecordCodec, batch_of, snapshot_of, stored_snapshot
+from impl.kraft.node.codec import RecordCodec, batch_of, snapshot_of
 from impl.kraft.node.effects import Asked, NodeEffects, note
+from impl.kraft.node.housekeeping import CLEAN_TIMER, Housekeeping, SnapshotSettings
 from impl.kraft.node.tail import Tail
 from impl.kraft.raft import Raft
 from impl.kraft.raft import effects as raft_effects
@@ -20,8 +21,8 @@ from impl.kraft.raft.messages import Request as QuorumRequest
 from impl.kraft.raft.messages import Response as QuorumResponse
 from impl.kraft.records import Batch, Record
 from impl.kraft.storage.batches import Record as StoredRecord
-from impl.kraft.storage.batches import RecordBatch, encode
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.batches import RecordBatch, decode, size_of
+from impl.kraft.storage.sizes import SnapshotId, StoredSizes
 
 
 class OffsetError(Exception):
@@ -38,13 +39,22 @@ class Node:
     raft, controller: to be read only.
     """
 
-    def __init__(self, raft: Raft, controller: Controller, codec: RecordCodec, log: bytes = b"") -> None:
+    def __init__(
+        self,
+        raft: Raft,
+        controller: Controller,
+        codec: RecordCodec,
+        log: bytes = b"",
+        snapshots: SnapshotSettings | None = None,
+    ) -> None:
         """log: what the log has behind that which the controller has loaded, committed or not. Raises BatchError."""
         self.raft = raft
         self.controller = controller
         self._codec = codec
         self._tail = Tail()
+        self._last_stored: tuple[Sequence[Record], tuple[StoredRecord, ...]] = (), ()
         self._tail.append(log)
+        self._housekeeping = Housekeeping(snapshots or SnapshotSettings())
         controller.batch_bytes = self._batch_bytes
 
     @property
@@ -56,7 +66,7 @@ class Node:
 
     def start(self, now_ms: int) -> NodeEffects:
         """Take up the role that was found on disk; the first input."""
-        return self._done(self.raft.start(now_ms), now_ms)
+        return self._done([*self.raft.start(now_ms), self._housekeeping.start(now_ms)], now_ms)
 
     def handle(self, call: int, request: Request, now_ms: int) -> NodeEffects:
         """Decide about a request of a broker or a client, as `Controller.handle`; a `Reply` answers it."""
@@ -76,6 +86,8 @@ class Node:
         """A timer of either kind is due."""
         if isinstance(timer, raft_effects.Timer):
             return self._done(self.raft.on_timer(timer, now_ms, peer), now_ms)
+        if timer == CLEAN_TIMER:
+            return [*self._housekeeping.on_clean_timer(now_ms)]
         return self._done(self._written(self.controller.on_timer(timer, now_ms), now_ms), now_ms)
 
     def on_flushed(self, end_offset: int, now_ms: int) -> NodeEffects:
@@ -92,15 +104,18 @@ class Node:
         loaded = Controller.load(self.controller.settings, snapshot_of(snapshot_id, stored, self._codec))
         loaded.batch_bytes = self._batch_bytes
         self.controller = loaded
+        self._housekeeping.begin_anew(now_ms)
         return []
 
-    def snapshot(self) -> tuple[SnapshotId, tuple[StoredRecord, ...]]:
-        """The snapshot of what is applied, to be written; `on_snapshot` then. Nothing is applied: it ends at 0."""
-        return stored_snapshot(self.controller.committed, self._codec)
+    def on_snapshot(self, snapshot_id: SnapshotId, now_ms: int) -> NodeEffects:
+        """A `WriteSnapshot` has ended: the snapshot is on disk."""
+        self._housekeeping.on_snapshot()
+        return self._done(self.raft.on_snapshot(snapshot_id, now_ms), now_ms)
 
-    def on_snapshot(self, snapshot_id: SnapshotId, now_ms: int, *, deletes: bool) -> NodeEffects:
-        """A snapshot of this node's own is on disk. deletes: the part of the log that it stands for goes."""
-        return self._done(self.raft.on_snapshot(snapshot_id, now_ms, deletes=deletes), now_ms)
+    def on_measured(self, sizes: StoredSizes, now_ms: int) -> NodeEffects:
+        """A `MeasureStorage` is carried out: what is old goes, with the part of the log that a newer snapshot has."""
+        oldest = self._housekeeping.oldest_to_keep(sizes, now_ms)
+        return [] if oldest is None else self._done(self.raft.delete_before(oldest, now_ms), now_ms)
 
     def resign(self, now_ms: int) -> NodeEffects:
         """Give up the active role, as the process shuts down or its disk is full (KAFKA-13104)."""
@@ -127,10 +142,12 @@ class Node:
 
     def _committed(self, end_offset: int, now_ms: int) -> Sequence[Asked]:
         """A standby replays what is committed; an active controller has it, and answers."""
-        for stored in self._tail.take(end_offset):
+        for batch in self._tail.take(end_offset):
+            self._housekeeping.note_applied(len(batch.data), batch.timestamp_ms)
             if not self.controller.is_active:
-                self.controller.replay(batch_of(stored, self._codec))
-        return self._written(self.controller.on_commit(end_offset, now_ms), now_ms) if self.controller.is_active else ()
+                self.controller.replay(batch_of(decode(batch.data), self._codec))
+        replies = self.controller.on_commit(end_offset, now_ms) if self.controller.is_active else []
+        return [*self._written(replies, now_ms), *self._housekeeping.written(self.controller.committed, now_ms)]
 
     def _written(self, asked: Effects, now_ms: int) -> Sequence[Asked]:
         """What the controller asks for, its batches appended by the quorum. If that does not lead, it renounces."""
@@ -155,7 +172,10 @@ class Node:
         return effects
 
     def _stored(self, records: Sequence[Record]) -> tuple[StoredRecord, ...]:
-        return tuple(StoredRecord(self._codec.encode(record)) for record in records)
+        """Encoded once: a decision is measured before it is appended."""
+        if self._last_stored[0] is not records:
+            self._last_stored = records, tuple(StoredRecord(self._codec.encode(record)) for record in records)
+        return self._last_stored[1]
 
     def _batch_bytes(self, records: Sequence[Record]) -> int:
-        return len(encode(RecordBatch(0, 0, 0, self._stored(records))))
+        return size_of(self._stored(records))

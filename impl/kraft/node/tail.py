@@ -4,30 +4,42 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from impl.kraft.storage.batches import RecordBatch, decode, headers
+from impl.kraft.storage.batches import headers
+
+
+class TailBatch(NamedTuple):
+    """A whole batch. timestamp_ms: of its last record."""
+
+    end_offset: int
+    timestamp_ms: int
+    data: bytes
 
 
 class Tail:
-    """Whole batches, each with the offset behind it, without a gap."""
+    """Whole batches without a gap."""
 
     def __init__(self) -> None:
-        self._batches: deque[tuple[int, bytes]] = deque()
+        self._batches: deque[TailBatch] = deque()
 
     def append(self, data: bytes) -> None:
         """Raises BatchError for what is no batches."""
-        self._batches += [(header.end_offset, data[at : at + header.size_bytes]) for at, header in headers(data)]
+        self._batches += [
+            TailBatch(header.end_offset, header.max_timestamp, data[at : at + header.size_bytes])
+            for at, header in headers(data)
+        ]
 
     def cut(self, end_offset: int) -> None:
         """The log ends here from now on."""
-        while self._batches and self._batches[-1][0] > end_offset:
+        while self._batches and self._batches[-1].end_offset > end_offset:
             self._batches.pop()
 
     def restart(self) -> None:
         """The log starts anew, at the end of a snapshot."""
         self._batches.clear()
 
-    def take(self, end_offset: int) -> Iterator[RecordBatch]:
-        """Take off what is before an offset. Raises BatchError."""
-        while self._batches and self._batches[0][0] <= end_offset:
-            yield decode(self._batches.popleft()[1])
+    def take(self, end_offset: int) -> Iterator[TailBatch]:
+        """Take off what is before an offset."""
+        while self._batches and self._batches[0].end_offset <= end_offset:
+            yield self._batches.popleft()

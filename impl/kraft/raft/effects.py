@@ -15,15 +15,17 @@ from impl.kraft.raft.messages import FetchResponse, FetchSnapshotResponse, Reque
 from impl.kraft.storage.effects import (
     AppendToLog,
     DeleteBefore,
+    DeleteLeftovers,
     DiskEffect,
     Flush,
     FreezeSnapshot,
     InstallSnapshot,
+    MeasureStorage,
     Persist,
     ReceiveSnapshot,
     TruncateLog,
 )
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId
 
 
 class Timer(StrEnum):
@@ -132,7 +134,7 @@ Effect = (
 Effects = list[Effect]
 
 __all__ = [
-    "Answer", "AnswerFetch", "AnswerSnapshot", "AppendToLog", "Claim", "Committed", "DeleteBefore", "Effect", "Effects",
-    "Flush", "FreezeSnapshot", "InstallSnapshot", "LoadSnapshot", "Persist", "ReceiveSnapshot", "Renounce", "Send",
-    "SetTimer", "Timer", "TruncateLog",
+    "Answer", "AnswerFetch", "AnswerSnapshot", "AppendToLog", "Claim", "Committed", "DeleteBefore", "DeleteLeftovers",
+    "Effect", "Effects", "Flush", "FreezeSnapshot", "InstallSnapshot", "LoadSnapshot", "MeasureStorage", "Persist",
+    "ReceiveSnapshot", "Renounce", "Send", "SetTimer", "Timer", "TruncateLog",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from impl.kraft.raft.messages import FetchRequest, FetchResponse, FetchSnapshotR
 from impl.kraft.raft.roles import Follower, Receiving
 from impl.kraft.raft.voter import Voter
 from impl.kraft.storage.batches import BatchError
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from impl.kraft.storage.batches import BatchError, headers
 from impl.kraft.storage.epochs import EpochHistory
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from impl.kraft.errors import ErrorCode
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from impl.kraft.raft.settings import RaftSettings
 from impl.kraft.raft.voter import Voter, role_at_start
 from impl.kraft.storage.batches import Record
 from impl.kraft.storage.election import ElectionState
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId
 
 
 class Raft:
@@ -152,13 +152,16 @@ class Raft:
         follower.on_frozen(self._at(now_ms), snapshot_id, is_whole)
         return self._done()
 
-    def on_snapshot(self, snapshot_id: SnapshotId, now_ms: int, *, deletes: bool) -> Effects:
-        """A snapshot of this node's own is on disk. deletes: what it stands for goes."""
+    def on_snapshot(self, snapshot_id: SnapshotId, now_ms: int) -> Effects:
+        """A snapshot of this node's own is on disk."""
+        self._at(now_ms).log.note_snapshot(snapshot_id)
+        return self._done()
+
+    def delete_before(self, snapshot_id: SnapshotId, now_ms: int) -> Effects:
+        """What a snapshot on disk stands for goes: the log before its end, and older snapshots."""
         voter = self._at(now_ms)
-        voter.log.note_snapshot(snapshot_id)
-        if deletes:
-            voter.log.delete_before(snapshot_id)
-            voter.ask_for(DeleteBefore(snapshot_id))
+        voter.log.delete_before(snapshot_id)
+        voter.ask_for(DeleteBefore(snapshot_id))
         return self._done()
 
     def append(self, epoch: int, records: Sequence[Record], now_ms: int) -> Effects:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId
 
 
 @dataclass(frozen=True, slots=True)

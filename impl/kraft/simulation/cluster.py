@@ -6,7 +6,7 @@ The first numbers are the voters', the next the brokers', whose ids they are. Wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
 from typing import Any
@@ -21,17 +21,19 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
 from impl.kraft.messages import BrokerRegistrationRequest, BrokerRegistrationResponse, Request, Response
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import BrokerNode, Node
+from impl.kraft.node import BrokerNode, Node, SnapshotSettings, WriteSnapshot, snapshot_batches, snapshot_of
 from impl.kraft.raft import Raft
 from impl.kraft.raft.effects import (
     Answer,
     AnswerSnapshot,
     AppendToLog,
     DeleteBefore,
+    DeleteLeftovers,
     Flush,
     FreezeSnapshot,
     InstallSnapshot,
     LoadSnapshot,
+    MeasureStorage,
     Persist,
     ReceiveSnapshot,
     Send,
@@ -42,16 +44,20 @@ from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.recovered import recovered_node
 from impl.kraft.simulation import operators
 from impl.kraft.simulation.core import Core, WholeNode
+from impl.kraft.simulation.housekeeping_rules import HousekeepingRules
 from impl.kraft.simulation.metadata_rules import MetadataRules
 from impl.kraft.simulation.simulation import LOG_BYTES, QUIET_MS, Handed, NotRecoveredError, Simulation
 from impl.kraft.simulation.swarm import ELECTION_MS, Kind, Plan, Step
-from impl.kraft.storage.batches import RecordBatch
-from impl.kraft.storage.snapshots import SnapshotId, data_batches
+from impl.kraft.storage.batches import Record, RecordBatch
+from impl.kraft.storage.sizes import SegmentSize, SnapshotId, SnapshotSize, StoredSizes
+from impl.kraft.storage.snapshots import SnapshotWriter, data_batches
 from impl.kraft.storage.storage import QuorumStorage
 
 SESSION_MS = 5 * ELECTION_MS
 REPLICA_FETCH_MS = 2 * ELECTION_MS
 RECOVERY_MS = ELECTION_MS
+SNAPSHOT_RECORDS = 3
+"""A batch of a snapshot, so that small ones take several, too."""
 
 
 class Cluster(Simulation):
@@ -60,11 +66,21 @@ class Cluster(Simulation):
     def __init__(self, plan: Plan, watch: Callable[[str], None] | None = None) -> None:
         super().__init__(plan, watch)
         self.metadata = MetadataRules()
+        self.snapshots = SnapshotSettings(
+            plan.swarm.snapshot_bytes,
+            plan.swarm.snapshot_ms,
+            plan.swarm.retention_bytes,
+            plan.swarm.retention_ms,
+            plan.swarm.clean_ms,
+        )
+        self.housekeeping = HousekeepingRules(self.snapshots)
         self.nodes += [self._formatted() for _ in range(plan.swarm.brokers)]
         self.answered_ends: list[int] = []
         self._replica_logs: dict[int, Mapping[PartitionKey, ReplicaLog]] = {}
         self._replies: list[Reply] = []
         self._loads: list[SnapshotId] = []
+        self._writes: list[WriteSnapshot] = []
+        self._of_brokers: dict[int, list[SnapshotSize]] = {}
         self._received: dict[int, bytes] = {}
         self._recovering: set[tuple[int, int]] = set()
 
@@ -79,8 +95,10 @@ class Cluster(Simulation):
     # Processes.
 
     def core_of(self, raft: Raft, storage: QuorumStorage) -> Core:
+        number, latest = raft.voter.node_id, storage.snapshots.latest
+        self.housekeeping.start(number, 0 if latest is None else latest[0], self.clock_ms(number))
         settings = ControllerSettings("", SESSION_MS, max_idle_interval_ms=SESSION_MS)
-        return WholeNode(recovered_node(raft, settings, storage, MetadataCodec()))
+        return WholeNode(recovered_node(raft, settings, storage, MetadataCodec(), self.snapshots))
 
     def recover(self, number: int) -> None:
         if not self.is_broker(number):
@@ -89,7 +107,9 @@ class Cluster(Simulation):
         node, raft = self.nodes[number], Raft(self.raft_settings(number), None, LogEnds())
         self.numbers += 1
         broker = Broker(broker_settings(number), UUID(int=self.numbers), self._replica_logs.get(number))
-        node.raft = WholeNode(BrokerNode(raft, broker, MetadataCodec()))
+        node.raft = WholeNode(BrokerNode(raft, broker, MetadataCodec(), snapshots=self.snapshots))
+        self.housekeeping.start(number, 0, self.clock_ms(number))
+        self._of_brokers[number] = []
         self.note(number, "start")
         self.hand_in(number, lambda core: core.start(self.clock_ms(number)))
         self.fetch_replicas(number)
@@ -108,10 +128,6 @@ class Cluster(Simulation):
     def carry_out_step(self, step: Step) -> None:
         number = self.swarm.voters + step.node
         match step.kind:
-            case Kind.SNAPSHOT:
-                deletes = step.seed % 2 == 0
-                life = self.nodes[step.node].life
-                self.alive(step.node, life, partial(self.write_snapshot, step.node, deletes))()
             case Kind.BROKER_KILL if self.nodes[number].raft is not None:
                 self.stop(number, loses_power=False)
             case Kind.BROKER_SHUT_DOWN:
@@ -131,7 +147,7 @@ class Cluster(Simulation):
     # Nodes and their effects.
 
     def hand_in(self, number: int, handed: Handed) -> None:
-        self._replies, self._loads = [], []
+        self._replies, self._loads, self._writes = [], [], []
         super().hand_in(number, handed)
 
     def carry_out(self, number: int, raft: Core, effect: object) -> None:
@@ -144,9 +160,16 @@ class Cluster(Simulation):
                 self.send_to_controller(number, request)
             case LoadSnapshot(snapshot_id=snapshot_id):
                 self._loads.append(snapshot_id)
+            case WriteSnapshot():
+                self._writes.append(effect)  # begun once it is known what is committed
+            case MeasureStorage():
+                self.after(0, self.alive(number, self.nodes[number].life, partial(self.measure, number)))
+            case DeleteBefore(snapshot_id=snapshot_id):
+                self.housekeeping.delete(number, self.sizes(number), snapshot_id, self.clock_ms(number))
+                self.delete_before(number, snapshot_id)
             case _ if self.is_broker(number):
                 self.carry_out_for_broker(number, raft, effect)
-            case ReceiveSnapshot() | FreezeSnapshot() | InstallSnapshot() | DeleteBefore() | AnswerSnapshot():
+            case ReceiveSnapshot() | FreezeSnapshot() | InstallSnapshot() | DeleteLeftovers() | AnswerSnapshot():
                 self.carry_out_of_snapshot(number, effect)
             case _:
                 super().carry_out(number, raft, effect)
@@ -163,8 +186,8 @@ class Cluster(Simulation):
             case InstallSnapshot(snapshot_id=snapshot_id):
                 self.rules.install(number, snapshot_id)
                 storage.install(snapshot_id)
-            case DeleteBefore(snapshot_id=snapshot_id):
-                storage.delete_before(snapshot_id)
+            case DeleteLeftovers():
+                storage.delete_leftovers()
             case AnswerSnapshot(call=call, response=response, snapshot_id=snapshot_id, max_bytes=max_bytes):
                 piece = storage.snapshots.piece(snapshot_id, response.position, max_bytes)
                 self.answer(call, effect.with_data(*piece))
@@ -180,23 +203,77 @@ class Cluster(Simulation):
     def frozen(self, number: int, snapshot_id: SnapshotId, is_whole: bool, _: Core) -> Sequence[object]:
         return self.core(number).node.on_frozen(snapshot_id, is_whole, self.clock_ms(number))
 
-    def write_snapshot(self, number: int, deletes: bool) -> None:
-        """Of all that the node has applied, if that is more than the last snapshot stands for."""
-        node, storage = self.core(number).node, self.nodes[number].storage
-        assert isinstance(node, Node) and storage is not None
-        snapshot_id, records = node.snapshot()
-        if snapshot_id[0] <= max(storage.log.start_offset, (storage.snapshots.latest or (0, 0))[0]):
+    # Snapshots that nodes write, and what they keep.
+
+    def begin_snapshot(self, number: int, effect: WriteSnapshot) -> None:
+        """It is written in slices, and other things happen between them."""
+        self.note(number, "snapshot", effect.snapshot_id, effect.last_contained_ms)
+        self.housekeeping.begin(number, effect, self.clock_ms(number))
+        batches, storage = snapshot_batches(effect.image, MetadataCodec(), SNAPSHOT_RECORDS), self.nodes[number].storage
+        if self.is_broker(number):
+            size_bytes = sum(len(record.value or b"") for records in batches for record in records)
+            size = SnapshotSize(effect.snapshot_id, size_bytes, effect.last_contained_ms)
+            kept = partial(self.keep_of_broker, number, size)
+            self.after(self.delayed(self.swarm.flush_ms), self.alive(number, self.nodes[number].life, kept))
             return
-        self.note(number, "snapshot", snapshot_id, deletes)
-        self.metadata.look_at_snapshot(number, node.controller.snapshot())
+        assert storage is not None
+        with storage.writing_snapshot():
+            writer = storage.create_snapshot(effect.snapshot_id, effect.last_contained_ms, self.clock_ms(number))
+        self.write_later(number, effect.snapshot_id, writer, batches)
+
+    def write_later(
+        self, number: int, snapshot_id: SnapshotId, writer: SnapshotWriter, batches: Iterator[tuple[Record, ...]]
+    ) -> None:
+        def written() -> None:
+            storage, records = self.nodes[number].storage, next(batches, None)
+            assert storage is not None
+            with self.ending_with_faults(number):
+                with storage.writing_snapshot():
+                    if records is None:
+                        writer.freeze()
+                    else:
+                        writer.append(records)
+                if records is None:
+                    stored = snapshot_of(snapshot_id, storage.snapshots.read(snapshot_id), MetadataCodec())
+                    self.metadata.look_at_snapshot(number, stored)
+                    self.snapshot_written(number, snapshot_id)
+                else:
+                    self.write_later(number, snapshot_id, writer, batches)
+
+        self.after(self.delayed(self.swarm.flush_ms), self.alive(number, self.nodes[number].life, written))
+
+    def keep_of_broker(self, number: int, size: SnapshotSize) -> None:
+        self._of_brokers[number].append(size)
+        self.snapshot_written(number, size.snapshot_id)
+
+    def snapshot_written(self, number: int, snapshot_id: SnapshotId) -> None:
+        self.note(number, "written", snapshot_id)
+        self.housekeeping.end(number)
+        self.hand_in(number, lambda _: self.core(number).node.on_snapshot(snapshot_id, self.clock_ms(number)))
+
+    def sizes(self, number: int) -> StoredSizes:
+        """The metadata log of a broker, which is in memory, has one segment."""
+        storage, end_offset = self.nodes[number].storage, self.core(number).voter.log.end_offset
+        if self.is_broker(number) or storage is None:
+            return StoredSizes((SegmentSize(0, end_offset),), tuple(self._of_brokers[number]))
+        return storage.sizes()
+
+    def measure(self, number: int) -> None:
+        node, life = self.core(number).node, self.nodes[number].life
         with self.ending_with_faults(number):
-            with storage.writing_snapshot():
-                writer = storage.create_snapshot(snapshot_id, 0, self.clock_ms(number))
-                if records:
-                    writer.append(records)
-                writer.freeze()
-            written = partial(node.on_snapshot, snapshot_id, self.clock_ms(number), deletes=deletes)
-            self.hand_in(number, lambda _: written())
+            sizes = self.sizes(number)
+            self.hand_in(number, lambda _: node.on_measured(sizes, self.clock_ms(number)))
+            if self.nodes[number].life == life:
+                self.housekeeping.look_at_kept(number, self.sizes(number), self.clock_ms(number))
+
+    def delete_before(self, number: int, snapshot_id: SnapshotId) -> None:
+        self.note(number, "deletes", snapshot_id)
+        storage = self.nodes[number].storage
+        if self.is_broker(number) or storage is None:
+            kept = [one for one in self._of_brokers[number] if one.snapshot_id >= snapshot_id]
+            self._of_brokers[number] = kept
+        else:
+            storage.delete_before(snapshot_id)
 
     def carry_out_for_broker(self, number: int, raft: Core, effect: object) -> None:
         """The metadata log of a broker is in memory."""
@@ -217,15 +294,18 @@ class Cluster(Simulation):
                 frozen = partial(self.hand_in, number, partial(self.frozen, number, snapshot_id, True))
                 self.after(0, self.alive(number, self.nodes[number].life, frozen))
             case _:
-                assert isinstance(effect, Persist | AppendToLog | TruncateLog | InstallSnapshot), effect
+                kept_in_memory = Persist | AppendToLog | TruncateLog | InstallSnapshot | DeleteLeftovers
+                assert isinstance(effect, kept_in_memory), effect
 
     def look_at(self, number: int, raft: Core) -> None:
         node = self.core(number).node
         for snapshot_id in self._loads:
             for effect in node.load(snapshot_id, self.stored(number, snapshot_id), self.clock_ms(number)):
                 self.carry_out(number, raft, effect)
+            self.housekeeping.load(number, snapshot_id[0], self.clock_ms(number))
         if isinstance(node, BrokerNode):
             self.metadata.look_at_broker(number, node.broker)
+            self.look_at_snapshots(number, raft.voter.log)
             self.go_on_living(number, node)
             return
         end = raft.voter.high_watermark
@@ -235,12 +315,20 @@ class Cluster(Simulation):
             storage, replayed = self.nodes[number].storage, self.metadata.end_offset
             assert storage is not None
             if end > replayed:
-                self.metadata.commit(storage.log.read(replayed, LOG_BYTES), end)
+                data = storage.log.read(replayed, LOG_BYTES)
+                self.metadata.commit(data, end)
+                self.housekeeping.commit(data, end)
         super().look_at(number, raft)
         self.nodes[number].claimed = node.controller.epoch
         self.metadata.look_at_controller(number, node)
+        self.look_at_snapshots(number, raft.voter.log)
         for reply in self._replies:
             self.answer(reply.call, reply.response)
+
+    def look_at_snapshots(self, number: int, log: LogEnds) -> None:
+        for effect in self._writes:
+            self.begin_snapshot(number, effect)
+        self.housekeeping.look_at(number, self.core(number).node.applied_end, log, self.clock_ms(number))
 
     def stored(self, number: int, snapshot_id: SnapshotId) -> list[RecordBatch]:
         """The data of a snapshot that was received."""
@@ -362,12 +450,15 @@ class Cluster(Simulation):
         idle = [number for number in brokers if not self.metadata.image.is_active(number)]
         if idle:
             raise NotRecoveredError(f"brokers are fenced: {idle}, after {QUIET_MS} ms of quiet")
+        running = [number for number, node in enumerate(self.nodes) if node.raft is not None]
+        late = [number for number in running if self.housekeeping.is_late(number, self.clock_ms(number))]
+        if late:
+            raise NotRecoveredError(f"nobody looks what is old: of {late}, after {QUIET_MS} ms of quiet")
 
     def applied_end(self, number: int) -> int:
         if self.nodes[number].raft is None:
             return -1
-        node = self.core(number).node
-        return node.applied_end if isinstance(node, Node) else node.broker.image.offset + 1
+        return self.core(number).node.applied_end
 
 
 def broker_settings(number: int) -> BrokerSettings:

@@ -16,7 +16,7 @@ from impl.kraft.raft.roles import Follower, Leader
 from impl.kraft.raft.voter import Voter
 from impl.kraft.storage.batches import headers
 from impl.kraft.storage.election import ElectionState
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId
 
 
 class BrokenRuleError(AssertionError):

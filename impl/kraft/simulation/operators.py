@@ -8,8 +8,9 @@ from uuid import UUID
 
 from impl.kraft.image import ALL_BROKERS, MIN_INSYNC_REPLICAS, Image
 from impl.kraft.messages import (
-    AlterConfigRequest,
+    AlterConfigsRequest,
     AlterPartitionReassignmentRequest,
+    ConfigChange,
     CreateTopicRequest,
     DeleteTopicRequest,
     ElectPreferredLeaderRequest,
@@ -47,12 +48,12 @@ def deletion(rng: Random, image: Image, number: int, name: str) -> Request:
 
 
 def topic_config(rng: Random, image: Image, number: int, name: str) -> Request:
-    return AlterConfigRequest(TOPIC_RESOURCE, name, "retention.ms", str(number))
+    return AlterConfigsRequest.of_one(TOPIC_RESOURCE, name, "retention.ms", str(number))
 
 
 def broker_config(rng: Random, image: Image, number: int, name: str) -> Request:
     broker = rng.choice([ALL_BROKERS, *map(str, sorted(image.registrations))])
-    return AlterConfigRequest(BROKER_RESOURCE, broker, "num.io.threads", str(number))
+    return AlterConfigsRequest.of_one(BROKER_RESOURCE, broker, "num.io.threads", str(number))
 
 
 def reassignment(rng: Random, image: Image, number: int, name: str) -> Request:
@@ -91,7 +92,7 @@ def mark_of(request: Request) -> Mark | None:
             return "created", topic_id.int
         case DeleteTopicRequest(topic_id=UUID(int=number)):
             return "deleted", number
-        case AlterConfigRequest(name=name, value=value):
+        case AlterConfigsRequest(changes=(ConfigChange(name=name, value=value),)):
             return "config", name, value
         case UnregisterBrokerRequest(broker_id=broker_id):
             return "unregistered", broker_id

@@ -17,7 +17,8 @@ class Swarm:
     chaos_ms: after that nothing fails any more. delay_ms, flush_ms: at most. lost, twice: chances of each message; from
     partition to full_disk: at each tick of the chaos. drift: clocks go wrong by at most so many percent. reserve_bytes:
     what the storage gives up on a full disk. brokers: of a cluster, whose voters are controllers; 0: voters alone run.
-    broker_kill, broker_shut_down, snapshot: chances at each tick of the chaos.
+    broker_kill, broker_shut_down: chances at each tick of the chaos. From snapshot_bytes on, as `SnapshotSettings`:
+    when nodes of a cluster write snapshots, what they keep, and how often they look.
     """
 
     voters: int
@@ -43,7 +44,11 @@ class Swarm:
     brokers: int = 0
     broker_kill: int = 0
     broker_shut_down: int = 0
-    snapshot: int = 0
+    snapshot_bytes: int = 1 << 40
+    snapshot_ms: int = 0
+    retention_bytes: int = -1
+    retention_ms: int = -1
+    clean_ms: int = 1_000
 
 
 def swarm_of(rng: Random) -> Swarm:
@@ -87,7 +92,6 @@ class Kind(StrEnum):
     FULL_DISK = "full_disk"
     BROKER_KILL = "broker_kill"
     BROKER_SHUT_DOWN = "broker_shut_down"
-    SNAPSHOT = "snapshot"
 
 
 OF_BROKERS = (Kind.BROKER_KILL, Kind.BROKER_SHUT_DOWN)
@@ -111,7 +115,7 @@ def schedule_of(rng: Random, swarm: Swarm) -> tuple[Step, ...]:
         Step(at_ms, kind, rng.randrange(swarm.voters), rng.randrange(1 << 30))
         for at_ms in range(swarm.tick_ms, swarm.chaos_ms, swarm.tick_ms)
         for kind in Kind
-        if kind not in (*OF_BROKERS, Kind.SNAPSHOT) and rng.randrange(100) < getattr(swarm, kind.value)
+        if kind not in OF_BROKERS and rng.randrange(100) < getattr(swarm, kind.value)
     )
 
 
@@ -172,12 +176,16 @@ def cluster_plan_of(seed: int) -> Plan:
         brokers=rng.randrange(2, 6),
         broker_kill=maybe(4),
         broker_shut_down=maybe(4),
-        snapshot=maybe(10),
+        snapshot_bytes=rng.choice([1, 500, 2_000, 1 << 40]),
+        snapshot_ms=rng.choice([0, 0, 300, 2_000]),
+        retention_bytes=rng.choice([-1, 0, 3_000]),
+        retention_ms=rng.choice([-1, 0, 1_000]),
+        clean_ms=rng.choice([50, 500]),
     )
     more = (
-        Step(at_ms, kind, rng.randrange(swarm.brokers if kind in OF_BROKERS else swarm.voters), rng.randrange(1 << 30))
+        Step(at_ms, kind, rng.randrange(swarm.brokers), rng.randrange(1 << 30))
         for at_ms in range(swarm.tick_ms, swarm.chaos_ms, swarm.tick_ms)
-        for kind in (*OF_BROKERS, Kind.SNAPSHOT)
+        for kind in OF_BROKERS
         if rng.randrange(100) < getattr(swarm, kind.value)
     )
     steps = sorted((*schedule_of(rng, swarm), *more), key=lambda step: step.at_ms)

@@ -5,12 +5,14 @@ Base offset and leader epoch are outside of the CRC: a reader compares them with
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import NamedTuple
 
 from crc32c import crc32c
+
+from impl.runtime.wire import uvarint
 
 MAGIC = 2
 CONTROL = 0x20
@@ -106,6 +108,11 @@ def encode(batch: RecordBatch) -> bytes:
     return bytes(data)
 
 
+def size_of(records: Sequence[Record]) -> int:
+    """How many bytes a batch of these records has."""
+    return HEADER_BYTES + sum(_size_of_record(delta, record) for delta, record in enumerate(records))
+
+
 def header_at(data: bytes | memoryview, at: int = 0) -> Header:
     """The checked header of the batch that begins at a position. Raises BatchError, also where the batch is cut off."""
     left = len(data) - at
@@ -166,6 +173,18 @@ def _record(offset_delta: int, record: Record) -> bytes:
     return varint(len(body)) + bytes(body)
 
 
+def _size_of_record(offset_delta: int, record: Record) -> int:
+    size_bytes = 2 + _size_of_varint(record.timestamp_delta_ms) + _size_of_varint(offset_delta)
+    for field in (record.key, record.value):
+        size_bytes += 1 if field is None else _size_of_varint(len(field)) + len(field)
+    return _size_of_varint(size_bytes) + size_bytes
+
+
+def _size_of_varint(value: int) -> int:
+    bits = ((value << 1) ^ (value >> 63)).bit_length()
+    return (bits + 6) // 7 or 1
+
+
 def _read_record(reader: Reader, offset_delta: int) -> Record:
     length = reader.varint()
     if not 0 <= length <= reader.left():
@@ -186,16 +205,6 @@ def _read_record(reader: Reader, offset_delta: int) -> Record:
 def varint(value: int) -> bytes:
     """A signed number: zigzag, then seven bits a byte, the lowest first."""
     return uvarint((value << 1) ^ (value >> 63))
-
-
-def uvarint(value: int) -> bytes:
-    """Seven bits a byte, the lowest first."""
-    found = bytearray()
-    while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    found.append(value)
-    return bytes(found)
 
 
 class Reader:

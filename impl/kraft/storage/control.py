@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from impl.kraft.storage.batches import BatchError, Reader, Record, uvarint
+from impl.kraft.storage.batches import BatchError, Reader, Record
+from impl.runtime.wire import uvarint
 
 _VERSION = bytes(2)
 _NO_TAGGED_FIELDS = b"\0"

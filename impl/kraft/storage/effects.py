@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from impl.kraft.storage.election import ElectionState
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId, StoredSizes
 from impl.kraft.storage.storage import QuorumStorage
 
 
@@ -66,6 +66,16 @@ class DeleteBefore:
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteLeftovers:
+    """Delete the files of what was deleted: until then, it is only their names that say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureStorage:
+    """Tell the core how large segments and snapshots are."""
+
+
+@dataclass(frozen=True, slots=True)
 class InstallSnapshot:
     """Let the log start at the end of a snapshot that was received."""
 
@@ -73,7 +83,16 @@ class InstallSnapshot:
 
 
 DiskEffect = (
-    Persist | AppendToLog | Flush | TruncateLog | ReceiveSnapshot | FreezeSnapshot | InstallSnapshot | DeleteBefore
+    Persist
+    | AppendToLog
+    | Flush
+    | TruncateLog
+    | ReceiveSnapshot
+    | FreezeSnapshot
+    | InstallSnapshot
+    | DeleteBefore
+    | DeleteLeftovers
+    | MeasureStorage
 )
 Other = TypeVar("Other")
 
@@ -83,12 +102,13 @@ def carry_out(
     effects: Iterable[DiskEffect | Other],
     on_flushed: Callable[[int], None],
     on_frozen: Callable[[SnapshotId, bool], None],
+    on_measured: Callable[[StoredSizes], None],
     otherwise: Callable[[Other], None],
 ) -> None:
     """Carry out effects in order. otherwise: messages, timers.
 
-    on_flushed: is given the end of what is on disk. on_frozen: a snapshot, and whether it is whole. Neither may hand in
-    an input at once. Raises StorageError; what stands behind the effect that failed is not carried out.
+    on_flushed: is given the end of what is on disk. on_frozen: a snapshot, and whether it is whole. None of them may
+    hand in an input at once. Raises StorageError; what stands behind the effect that failed is not carried out.
     """
     for effect in effects:
         match effect:
@@ -108,5 +128,9 @@ def carry_out(
                 storage.install(effect.snapshot_id)
             case DeleteBefore():
                 storage.delete_before(effect.snapshot_id)
+            case DeleteLeftovers():
+                storage.delete_leftovers()
+            case MeasureStorage():
+                on_measured(storage.sizes())
             case _:
                 otherwise(effect)

@@ -20,6 +20,7 @@ from impl.kraft.storage.errors import REBUILD, BitRotError, LogUseError
 from impl.kraft.storage.flush_point import FlushPoint
 from impl.kraft.storage.recovery import Damage, is_torn, scan
 from impl.kraft.storage.segment import SUFFIX, Segment
+from impl.kraft.storage.sizes import SegmentSize
 from impl.kraft.storage.tail import finish, make_size_durable, write_again
 
 DELETED = ".deleted"
@@ -174,6 +175,9 @@ class Log:
         while len(self._segments) > 1 and self._segments[1].base_offset <= offset:
             self._drop(self._segments.pop(0))
         self.epochs.cut_front(self.start_offset)
+
+    def sizes(self) -> tuple[SegmentSize, ...]:
+        return tuple(SegmentSize(segment.base_offset, segment.size_bytes) for segment in self._segments)
 
     def read(self, offset: int, size_bytes: int) -> bytes:
         """Whole batches from the one with this offset on, at least one, then up to so many bytes; b"" at the end.

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from impl.kraft.storage.batches import (
+    LENGTH_END,
     BatchError,
     Record,
     RecordBatch,
@@ -18,16 +19,14 @@ from impl.kraft.storage.batches import (
     encode,
     header_at,
 )
-from impl.kraft.storage.control import ControlType, control_type, snapshot_footer, snapshot_header
+from impl.kraft.storage.control import ControlType, control_type, last_contained_ms, snapshot_footer, snapshot_header
 from impl.kraft.storage.disk import Disk, File, read_whole
 from impl.kraft.storage.errors import REBUILD, BitRotError, LogUseError
 from impl.kraft.storage.log import DELETED
+from impl.kraft.storage.sizes import SnapshotId, SnapshotSize
 
 SUFFIX = ".checkpoint"
 PART = ".part"
-SnapshotId = tuple[int, int]
-"""End offset (exclusive) and epoch of the record before it."""
-
 _NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
 
@@ -87,6 +86,10 @@ class Snapshots:
         finally:
             file.close()
 
+    def sizes(self) -> tuple[SnapshotSize, ...]:
+        """Of all of them. Raises BitRotError."""
+        return tuple(SnapshotSize(one, self.size_bytes(one), self._last_contained_ms(one)) for one in self.ids)
+
     def delete_before(self, snapshot_id: SnapshotId) -> None:
         """Delete all that are older than this one, which must be there. The names change; the files go later."""
         if snapshot_id not in self.ids:
@@ -119,12 +122,25 @@ class Snapshots:
         except BatchError as error:
             raise BitRotError(f"{path}: {error}. {REBUILD}") from None
 
+    def _last_contained_ms(self, snapshot_id: SnapshotId) -> int:
+        """As its first batch says, of which alone it is read."""
+        head = self.read_bytes(snapshot_id, 0, LENGTH_END)
+        size_bytes = LENGTH_END + int.from_bytes(head[8:], "big")
+        try:
+            return last_contained_ms(decode(self.read_bytes(snapshot_id, 0, size_bytes)).records[0])
+        except BatchError as error:
+            raise BitRotError(f"{self._path(snapshot_id)}: {error}. {REBUILD}") from None
+
     def _path(self, snapshot_id: SnapshotId) -> str:
         return f"{self._directory}/{name_of(snapshot_id)}"
 
 
 class SnapshotWriter:
-    """A snapshot that is being written. Nothing is there until `freeze` has returned."""
+    """A snapshot that is being written. Nothing is there until `freeze` has returned.
+
+    `end`, `sync` and `commit` do the same one by one: `sync` may be called in a thread of its own. Who gives it up
+    calls `close` instead of these, and a part is left, which the next start deletes.
+    """
 
     def __init__(self, snapshots: Snapshots, snapshot_id: SnapshotId, now_ms: int) -> None:
         self._snapshots, self._id, self._now_ms = snapshots, snapshot_id, now_ms
@@ -142,11 +158,28 @@ class SnapshotWriter:
     def freeze(self) -> None:
         """End it with its footer. Once this has returned, a crash does not take it away."""
         try:
-            self.append([snapshot_footer()], is_control=True)
+            self.end()
+        except BaseException:
+            self.close()
+            raise
+        self.sync()
+        self.commit()
+
+    def end(self) -> None:
+        self.append([snapshot_footer()], is_control=True)
+
+    def sync(self) -> None:
+        """Its file is closed then, whether that fails or not."""
+        try:
             self._file.fsync()
         finally:
-            self._file.close()
+            self.close()
+
+    def commit(self) -> None:
         self._snapshots.commit(self._id)
+
+    def close(self) -> None:
+        self._file.close()
 
 
 class SnapshotReceiver:

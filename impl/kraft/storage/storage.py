@@ -14,7 +14,8 @@ from impl.kraft.storage.disk import TEMPORARY, Disk, write_durably
 from impl.kraft.storage.election import ElectionState, read_election, write_election
 from impl.kraft.storage.errors import DiskFullError, LogUseError, StorageEndedError
 from impl.kraft.storage.log import DELETED, Log, LogSettings, PendingFlush
-from impl.kraft.storage.snapshots import PART, SnapshotId, SnapshotReceiver, Snapshots, SnapshotWriter
+from impl.kraft.storage.sizes import SnapshotId, StoredSizes
+from impl.kraft.storage.snapshots import PART, SnapshotReceiver, Snapshots, SnapshotWriter
 
 RESERVE = "reserve"
 _RESERVE_BYTES = 4 << 20
@@ -175,6 +176,10 @@ class QuorumStorage:
         with self._writing(full_ends=True):
             self.log.delete_before(snapshot_id[0])
             self.snapshots.delete_before(snapshot_id)
+
+    def sizes(self) -> StoredSizes:
+        """Raises BitRotError."""
+        return StoredSizes(self.log.sizes(), self.snapshots.sizes())
 
     def delete_leftovers(self) -> None:
         """Delete the files of segments and snapshots that are deleted: at some time, nothing rests on it."""

@@ -194,6 +194,41 @@ KIP_996 = Bug(
         leader would not.""",
 )
 
+KAFKA_14619 = Bug(
+    name="kafka-14619",
+    title="A snapshot ends within a batch, and who starts from it can append nothing any more",
+    label="known: KAFKA-14619, KAFKA-17713; off by one: KAFKA-14618",
+    found_in="""Apache Kafka until October 2024 (pull requests 17398, 17500); off by one until January 2023 (pull
+        request 13108)""",
+    story="""A leader writes a snapshot, and takes the offset of the last record in it for its end, which is the offset
+        after that. It deletes the log before. A voter that has nothing is told to take the snapshot, and its log begins
+        where that ends: at the last record of a batch. It fetches from there. Batches are never split, so the leader
+        sends the whole one, which begins before the voter's log ends. The voter refuses it, and fetches again, for
+        ever.""",
+    model=models.raft.RAFT_SNAPSHOT,
+    constants={"snapshot_ends_batch": False},
+    violates=properties.raft_snapshots.catches_up_by_a_snapshot,
+    states=18,
+    guard="A snapshot ends where a batch does. Kafka refuses to write another one.",
+)
+
+KAFKA_14238 = Bug(
+    name="kafka-14238",
+    title="The log is deleted for its age, and no snapshot stands for it",
+    label="known: KAFKA-14238, KAFKA-14240",
+    found_in="Apache Kafka until September 2022 (pull request 12655)",
+    story="""The log of the metadata is deleted as that of any other topic, segment by segment, as they grow old. A
+        leader has no snapshot yet, and deletes batches that are committed. A voter that never had them fetches: what
+        comes next for it is not in the log, and there is nothing that it could take instead. Should the leader start
+        again, it lacks them, too.""",
+    model=models.raft.RAFT_SNAPSHOT,
+    constants={"deletes_behind_snapshot": False},
+    violates=properties.raft_snapshots.catches_up_by_a_snapshot,
+    states=11,
+    guard="""The log is deleted up to the end of the newest snapshot, and for no other reason. A log that begins later
+        than at offset 0, with no snapshot that reaches its start, is refused when a voter starts.""",
+)
+
 BUGS = [
     KAFKA_12619,
     KAFKA_10527,
@@ -207,4 +242,6 @@ BUGS = [
     KAFKA_12460,
     KAFKA_15489,
     KIP_996,
+    KAFKA_14619,
+    KAFKA_14238,
 ]

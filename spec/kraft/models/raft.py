@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checker.lang import Model
-from spec.kraft import properties, raft, raft_elections, raft_log, raft_timeouts
+from spec.kraft import properties, raft, raft_elections, raft_log, raft_snapshots, raft_timeouts
 from spec.kraft.models.sizes import several_controllers, three_controllers
 from spec.kraft.quorum_log import QUORUM_LOG
 
@@ -25,8 +25,14 @@ SAFE = (
     properties.raft_voters.nobody_follows_itself,
     properties.raft_voters.a_leader_has_resigned,
 )
+WITHOUT_RESIGNATIONS = tuple(one for one in SAFE if one is not properties.raft_voters.a_leader_has_resigned)
+SNAPSHOTS = (
+    properties.raft_snapshots.snapshot_is_committed,
+    properties.raft_snapshots.snapshot_ends_with_a_batch,
+    properties.raft_snapshots.snapshot_has_what_is_deleted,
+)
 NOT_MODELLED = (
-    "pre-vote, observers, snapshots, changes of the voters; requests for votes that come late, and time: a voter may "
+    "pre-vote, observers, changes of the voters; requests for votes that come late, and time: a voter may "
     "stand at any moment"
 )
 
@@ -141,7 +147,7 @@ RAFT_FIVE = Model(
     init=raft.formatted,
     actions=(*CANDIDACIES, raft_log.fetch_from_leader, raft_log.receive_fetch),
     properties=(
-        *(one for one in SAFE if one is not properties.raft_voters.a_leader_has_resigned),
+        *WITHOUT_RESIGNATIONS,
         properties.raft_voters.split_vote,
     ),
     constants={"controllers": 5, "pending_batches": 1, "max_epoch": 1},
@@ -150,4 +156,117 @@ RAFT_FIVE = Model(
     assumptions=(several_controllers,),
 )
 
-MODELS = [QUORUM_LOG, RAFT, RAFT_CRASH, RAFT_TORN, RAFT_CANDIDATE, RAFT_EMPTIED, RAFT_CUT, RAFT_FIVE]
+RAFT_SNAPSHOT = Model(
+    name="raft_snapshot",
+    doc="Three voters, one epoch, logs of two batches, and two snapshots, before which logs are deleted.",
+    init=raft.formatted,
+    actions=(
+        raft_elections.time_out,
+        raft_elections.vote,
+        raft_elections.receive_vote,
+        replace(raft_elections.adopt_epoch, fair="weak"),
+        raft_log.append_as_leader,
+        replace(raft_log.fetch_from_leader, fair="weak"),
+        replace(raft_log.receive_fetch, fair="strong"),
+        raft_log.lose_reply,
+        raft_snapshots.freeze_snapshot,
+        raft_snapshots.delete_batches,
+        replace(raft_snapshots.fetch_snapshot, fair="strong"),
+    ),
+    properties=(
+        *WITHOUT_RESIGNATIONS,
+        properties.raft_snapshots.snapshot_is_committed,
+        properties.raft_snapshots.catches_up_by_a_snapshot,
+        properties.raft_snapshots.follower_lacks_what_is_deleted,
+        properties.raft_snapshots.snapshot_is_gone,
+    ),
+    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 1, "max_snapshots": 2},
+    faults="one candidacy of each voter, late votes and lost replies: any election of one epoch",
+    not_modelled="crashes, resignations; " + NOT_MODELLED,
+    assumptions=(several_controllers,),
+)
+
+RAFT_SNAPSHOT_EPOCHS = Model(
+    name="raft_snapshot_epochs",
+    doc="Three voters, two epochs, logs of LeaderChanges, a snapshot in place of a log, and their refinement.",
+    init=raft.formatted,
+    actions=(
+        *CANDIDACIES,
+        raft_log.fetch_from_leader,
+        raft_log.receive_fetch,
+        raft_snapshots.freeze_snapshot,
+        raft_snapshots.delete_batches,
+        raft_snapshots.fetch_snapshot,
+    ),
+    properties=(
+        *WITHOUT_RESIGNATIONS,
+        *SNAPSHOTS,
+        properties.raft_voters.as_quorum_log,
+        properties.raft_snapshots.log_of_an_older_epoch_is_replaced,
+        properties.raft_snapshots.led_by_one_that_took_a_snapshot,
+    ),
+    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 2, "max_snapshots": 1},
+    faults="two candidacies of each voter, and late votes: any elections of two epochs",
+    not_modelled="crashes, resignations, lost replies, batches of the controller; " + NOT_MODELLED,
+    assumptions=(several_controllers,),
+)
+
+RAFT_SNAPSHOT_TORN = Model(
+    name="raft_snapshot_torn",
+    doc="Three voters of which two have led, each with a batch that nobody else has; two more epochs, two snapshots.",
+    init=raft.torn,
+    actions=(
+        *VOTES,
+        raft_log.append_as_leader,
+        raft_log.fetch_from_leader,
+        raft_log.receive_fetch,
+        raft_log.lose_reply,
+        raft_snapshots.freeze_snapshot,
+        raft_snapshots.delete_batches,
+        raft_snapshots.fetch_snapshot,
+    ),
+    properties=(
+        *SAFE,
+        *SNAPSHOTS,
+        properties.raft_snapshots.log_of_an_older_epoch_is_replaced,
+        properties.raft_snapshots.snapshot_is_gone,
+    ),
+    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 4, "max_snapshots": 2},
+    faults="any elections of two epochs after logs have diverged, late votes and lost replies",
+    not_modelled="crashes, resignations; " + NOT_MODELLED,
+    assumptions=(three_controllers,),
+)
+
+RAFT_SNAPSHOT_CRASH = Model(
+    name="raft_snapshot_crash",
+    doc="Three voters, a leader that has not flushed what it knows to be committed, a snapshot of it, and one crash.",
+    init=raft.leader_not_flushed,
+    actions=(
+        *VOTES,
+        raft_log.fetch_from_leader,
+        raft_log.receive_fetch,
+        raft_log.flush,
+        raft_elections.crash_voter,
+        raft_snapshots.freeze_snapshot,
+    ),
+    properties=(*SAFE, *SNAPSHOTS, properties.raft_snapshots.snapshot_outlives_the_log),
+    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 2, "max_crashes": 1, "max_snapshots": 1},
+    faults="one crash that loses what is not flushed, and any elections of one more epoch",
+    not_modelled="batches of the controller; logs that are deleted; " + NOT_MODELLED,
+    assumptions=(three_controllers,),
+)
+
+MODELS = [
+    QUORUM_LOG,
+    RAFT,
+    RAFT_CRASH,
+    RAFT_TORN,
+    RAFT_CANDIDATE,
+    RAFT_EMPTIED,
+    RAFT_CUT,
+    RAFT_FIVE,
+    RAFT_SNAPSHOT,
+    RAFT_SNAPSHOT_EPOCHS,
+    RAFT_SNAPSHOT_TORN,
+    RAFT_SNAPSHOT_CRASH,
+]

@@ -14,6 +14,7 @@ from spec.kraft.properties import (
     proof_lemmas,
     raft,
     raft_cuts,
+    raft_snapshots,
     raft_voters,
     reassignment,
     registration,
@@ -26,8 +27,8 @@ from spec.kraft.properties import (
 
 __all__ = [
     "alter_isr", "broker_states", "failover", "heartbeat", "isr", "leader_election", "leadership", "proof_lemmas",
-    "raft", "raft_cuts", "raft_voters", "reassignment", "registration", "replica_logs", "replication", "shutdown",
-    "timed", "topics",
+    "raft", "raft_cuts", "raft_snapshots", "raft_voters", "reassignment", "registration", "replica_logs", "replication",
+    "shutdown", "timed", "topics",
 ]  # fmt: skip
 
 STATEMENTS = {
@@ -71,9 +72,11 @@ STATEMENTS = {
     "R6": "No committed batch is cut, and what is acknowledged is on the disks of a majority.",
     "R7": "A voter votes once in an epoch, over crashes.",
     "R8": "A voter acknowledges nothing that a crash of it alone can take away.",
+    "R9": "A snapshot ends where a committed batch does, and stands for what its log begins without.",
     "R10": "Epochs on disk never go back.",
     "RL1": "Some voter leads.",
     "RL2": "What a leader appends commits.",
+    "RL3": "A follower behind the start of its leader's log gets there by a snapshot.",
     "RL4": "A leader that is cut off from its majority steps down.",
     "RL5": "A voter that comes back from a partition deposes nobody who has a majority.",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.lang import Map, invariant, refines, transition_invariant, witness
 from spec.kraft.design import Design
 from spec.kraft.quorum_log import QUORUM_LOG, Entries, Member, QuorumLog, agree_up_to, is_majority, no_ends
-from spec.kraft.raft import Diverging, Quorum, RaftRole, VoterState
+from spec.kraft.raft import Diverging, Quorum, RaftRole, VoterState, batches_in
 from spec.kraft.raft_log import kept_end
 from spec.kraft.types import Voter
 
@@ -86,8 +86,13 @@ def committed_is_on_disks_of_a_majority(s: Quorum) -> bool:
     return 2 * sum(1 for voter in Voter if has_on_disk(s.voters[voter], s.committed)) > Design.controllers
 
 
+def end_on_disk(voter: VoterState) -> int:
+    """All before is on disk: as batches, or as what a snapshot stands for."""
+    return max(voter.flushed, batches_in(voter.snapshot_end))
+
+
 def has_on_disk(voter: VoterState, committed: Entries) -> bool:
-    return len(committed) <= voter.flushed and voter.log[: len(committed)] == committed
+    return len(committed) <= end_on_disk(voter) and voter.log[: len(committed)] == committed
 
 
 @invariant(source="KIP-595, Vote (R7)")
@@ -146,7 +151,7 @@ def as_member(s: Quorum, name: Voter) -> Member:
         supporters=frozenset(one for one in Voter if stands and s.granted_in[name][one] == voter.epoch),
         leads=leads(voter),
         log=voter.log,
-        kept=voter.flushed,
+        kept=end_on_disk(voter),
         ends=voter.ends if leads(voter) else no_ends(),
     )
 

@@ -10,7 +10,8 @@ from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Reply
 from impl.kraft.messages import Request, Response
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import Node, NodeEffects
+from impl.kraft.node import Node, NodeEffects, SnapshotSettings, WriteSnapshot, snapshot_batches
+from impl.kraft.node.housekeeping import CLEAN_TIMER
 from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, Timer
 from impl.kraft.raft.messages import Request as QuorumRequest
@@ -19,7 +20,7 @@ from impl.kraft.recovered import recovered_ends, recovered_node
 from impl.kraft.storage.effects import carry_out
 from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId, StoredSizes
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
 
 DIRECTORY = "/data"
@@ -37,16 +38,18 @@ class Message:
 
 
 class Quorum:
-    """replies: of each node, by call."""
+    """replies: of each node, by call. snapshots: those that nodes write, and what they keep."""
 
-    def __init__(self, piece_bytes: int = 1 << 20, segment_bytes: int = 1 << 20) -> None:
+    def __init__(
+        self, piece_bytes: int = 1 << 20, segment_bytes: int = 1 << 20, snapshots: SnapshotSettings | None = None
+    ) -> None:
         self.now_ms = 0
-        self.piece_bytes, self.segment_bytes = piece_bytes, segment_bytes
+        self.piece_bytes, self.segment_bytes, self.snapshots = piece_bytes, segment_bytes, snapshots
         self.replies: dict[int, dict[int, Response]] = {voter: {} for voter in VOTERS}
         self.under_way: deque[Message] = deque()
         self._calls: list[Message] = []
-        self._disks = [formatted() for _ in VOTERS]
-        self.storages = [opened(disk, segment_bytes) for disk in self._disks]
+        self.disks = [formatted() for _ in VOTERS]
+        self.storages = [opened(disk, segment_bytes) for disk in self.disks]
         self.nodes = [self._node(voter) for voter in VOTERS]
         for voter in VOTERS:
             self.carry_out(voter, self.nodes[voter].start(0))
@@ -55,23 +58,33 @@ class Quorum:
         storage = self.storages[voter]
         raft_settings = RaftSettings(voter, VOTERS, uses_prevote=False, fetch_snapshot_max_bytes=self.piece_bytes)
         raft = Raft(raft_settings, storage.election, recovered_ends(storage))
-        return recovered_node(raft, ControllerSettings(""), storage, MetadataCodec())
+        return recovered_node(raft, ControllerSettings(""), storage, MetadataCodec(), self.snapshots)
 
     def write_snapshot(self, voter: int, *, deletes: bool) -> SnapshotId:
-        """Of what the node has applied."""
-        node = self.nodes[voter]
-        snapshot_id, records = node.snapshot()
-        writer = self.storages[voter].create_snapshot(snapshot_id, 0, self.now_ms)
-        if records:
+        """Of what the node has applied, though none is due. deletes: what it stands for goes at once."""
+        image = self.nodes[voter].controller.committed
+        snapshot_id = image.offset + 1, image.epoch
+        self.write(voter, WriteSnapshot(snapshot_id, 0, image))
+        if deletes:
+            self.nodes[voter].raft.delete_before(snapshot_id, self.now_ms)
+            self.storages[voter].delete_before(snapshot_id)
+        return snapshot_id
+
+    def write(self, voter: int, effect: WriteSnapshot) -> None:
+        writer = self.storages[voter].create_snapshot(effect.snapshot_id, effect.last_contained_ms, self.now_ms)
+        for records in snapshot_batches(effect.image, MetadataCodec(), 2):
             writer.append(records)
         writer.freeze()
-        self.carry_out(voter, node.on_snapshot(snapshot_id, self.now_ms, deletes=deletes))
-        return snapshot_id
+        self.carry_out(voter, self.nodes[voter].on_snapshot(effect.snapshot_id, self.now_ms))
+
+    def clean(self, voter: int) -> None:
+        """The node looks what is old."""
+        self.carry_out(voter, self.nodes[voter].on_timer(CLEAN_TIMER, self.now_ms))
 
     def restart(self, voter: int) -> None:
         """The process ends, and the next one finds what is on its disk."""
-        self._disks[voter] = self._disks[voter].after_kill()
-        self.storages[voter] = opened(self._disks[voter], self.segment_bytes)
+        self.disks[voter] = self.disks[voter].after_kill()
+        self.storages[voter] = opened(self.disks[voter], self.segment_bytes)
         self.nodes[voter] = self._node(voter)
         self.carry_out(voter, self.nodes[voter].start(self.now_ms))
 
@@ -93,7 +106,12 @@ class Quorum:
         def on_frozen(snapshot_id: SnapshotId, is_whole: bool) -> None:
             ended.append(lambda: node.on_frozen(snapshot_id, is_whole, self.now_ms))
 
-        carry_out(self.storages[voter], effects, on_flushed, on_frozen, lambda effect: self._do(voter, effect))
+        def on_measured(sizes: StoredSizes) -> None:
+            ended.append(lambda: node.on_measured(sizes, self.now_ms))
+
+        carry_out(
+            self.storages[voter], effects, on_flushed, on_frozen, on_measured, lambda effect: self._do(voter, effect)
+        )
         for hand_in in ended:
             self.carry_out(voter, hand_in())
 
@@ -112,6 +130,8 @@ class Quorum:
             case LoadSnapshot(snapshot_id=snapshot_id):
                 stored = self.storages[voter].snapshots.read(snapshot_id)
                 self.carry_out(voter, self.nodes[voter].load(snapshot_id, stored, self.now_ms))
+            case WriteSnapshot():
+                self.write(voter, effect)
             case Reply(call=call, response=reply):
                 self.replies[voter][call] = reply
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from impl.kraft.controller.topics import MOST_BYTES
+from impl.kraft.controller.limits import MOST_BYTES
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
     BrokerHeartbeatRequest,

@@ -179,7 +179,8 @@ def leading_with_snapshot() -> Raft:
     raft = leading()
     raft.on_response(1, BeginQuorumEpochRequest("", 1, 0, 1), None, 0)
     raft.handle(1, fetch(1, 1), 0)
-    assert of(DeleteBefore, raft.on_snapshot((1, 1), 0, deletes=True))
+    assert not raft.on_snapshot((1, 1), 0)
+    assert of(DeleteBefore, raft.delete_before((1, 1), 0))
     return raft
 
 

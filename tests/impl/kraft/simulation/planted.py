@@ -79,15 +79,15 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
     "the end of the log is cut": ("effects.note", "tail.cut(end_offset)", "pass"),
     "no more of it is cut than of the log": (
         "Tail.cut",
-        "self._batches[-1][0] > end_offset",
-        "self._batches[-1][0] >= end_offset",
+        "self._batches[-1].end_offset > end_offset",
+        "self._batches[-1].end_offset >= end_offset",
     ),
     "all that is committed is replayed": (
         "Tail.take",
-        "self._batches[0][0] <= end_offset",
-        "self._batches[0][0] < end_offset",
+        "self._batches[0].end_offset <= end_offset",
+        "self._batches[0].end_offset < end_offset",
     ),
-    "nothing else is replayed": ("Tail.take", "self._batches[0][0] <= end_offset", "True"),
+    "nothing else is replayed": ("Tail.take", "self._batches[0].end_offset <= end_offset", "True"),
     "an active controller has its own batches": ("Node._committed", "not self.controller.is_active", "True"),
     "answers leave with what is committed": (
         "Node._committed",
@@ -144,7 +144,7 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     # Snapshots.
     "who lacks the start of the log gets a snapshot": ("LogEnds.snapshot_for", "not self.snapshots", "True"),
-    "a snapshot ends behind what it has (KAFKA-14618)": ("stored_snapshot", "snapshot.offset + 1", "snapshot.offset"),
+    "a snapshot ends behind what it has (KAFKA-14618)": ("Housekeeping.written", "image.offset + 1", "image.offset"),
     "a snapshot ends where a batch does (KAFKA-14619)": (
         "follower.on_frozen",
         "voter.log.restart_at(snapshot_id)",
@@ -169,9 +169,90 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
         "starts.insert(0, (epoch, end_offset))",
         "pass",
     ),
+    # Which snapshots are written, and what is kept.
+    "a snapshot is written after so many bytes": (
+        "housekeeping.is_due",
+        "size_bytes >= settings.max_record_bytes",
+        "False",
+    ),
+    "a snapshot is written after so long": (
+        "housekeeping.is_due",
+        "0 < settings.max_interval_ms <= elapsed_ms",
+        "False",
+    ),
+    "an interval of 0 is none": (
+        "housekeeping.is_due",
+        "0 < settings.max_interval_ms <= elapsed_ms",
+        "settings.max_interval_ms <= elapsed_ms",
+    ),
+    "bytes count from the last snapshot on": (
+        "Housekeeping.begin_anew",
+        "self._size_bytes, self._since_ms = 0, now_ms",
+        "self._since_ms = now_ms",
+    ),
+    "time counts from the last snapshot on": (
+        "Housekeeping.begin_anew",
+        "self._size_bytes, self._since_ms = 0, now_ms",
+        "self._size_bytes = 0",
+    ),
+    "they count from a snapshot that is loaded, too": (
+        "BrokerNode.load",
+        "self._housekeeping.begin_anew(now_ms)",
+        "pass",
+    ),
+    "batches count by their bytes": ("Node._committed", "len(batch.data)", "1"),
+    "one snapshot is written at a time": (
+        "Housekeeping.written",
+        "self._is_writing or not is_due(self._settings, self._size_bytes, now_ms - self._since_ms)",
+        "not is_due(self._settings, self._size_bytes, now_ms - self._since_ms)",
+    ),
+    "another may follow once it is on disk": ("Housekeeping.on_snapshot", "self._is_writing = False", "pass"),
+    "a snapshot has the time of its last record": (
+        "Housekeeping.note_applied",
+        "self._last_contained_ms = timestamp_ms",
+        "pass",
+    ),
+    "what is written does not change meanwhile": ("Housekeeping.written", "image.copy()", "image"),
+    "the last snapshot is kept": ("housekeeping.oldest_to_keep", "len(kept.snapshots) > 1", "kept.snapshots"),
+    "no more is deleted than must be": (
+        "housekeeping.oldest_to_keep",
+        "_is_too_much(settings, kept, now_ms)",
+        "True",
+    ),
+    "what is too large is deleted": (
+        "housekeeping._is_too_much",
+        "0 <= settings.max_retention_bytes < sizes.total_bytes",
+        "False",
+    ),
+    "what is too old is deleted": (
+        "housekeeping._is_too_much",
+        "0 <= settings.max_retention_ms < age_ms",
+        "False",
+    ),
+    "below 0, no size is too large": (
+        "housekeeping._is_too_much",
+        "0 <= settings.max_retention_bytes < sizes.total_bytes",
+        "settings.max_retention_bytes < sizes.total_bytes",
+    ),
+    "below 0, no age is too old": (
+        "housekeeping._is_too_much",
+        "0 <= settings.max_retention_ms < age_ms",
+        "settings.max_retention_ms < age_ms",
+    ),
+    "the log before a snapshot goes with those before": (
+        "StoredSizes.without_oldest",
+        "self.segments[gone:]",
+        "self.segments",
+    ),
+    "it goes from the disk": ("Raft.delete_before", "voter.ask_for(DeleteBefore(snapshot_id))", "pass"),
+    "a node looks again what is old": (
+        "Housekeeping.on_clean_timer",
+        "self._clean_timer(now_ms)",
+        "SetTimer(CLEAN_TIMER, 1 << 40)",
+    ),
     # Between the quorum and a broker.
     "a broker replays what is committed alone": (
-        "BrokerNode._done",
+        "BrokerNode._committed",
         "self._tail.take(end_offset)",
         "self._tail.take(1 << 60)",
     ),

@@ -29,7 +29,10 @@ _STEP = 500
 
 
 class Run:
-    """One seed: faults and how often, sizes, and the mix of operations are all drawn from it."""
+    """One seed: faults and how often, sizes, and the mix of operations are all drawn from it.
+
+    lost_power: since the last recovery that came to its end. Until the next one does, the flush point may be old.
+    """
 
     def __init__(self, seed: int) -> None:
         self.rng = rng = Random(seed)
@@ -41,14 +44,15 @@ class Run:
         self.weights = [weight * rng.randrange(3) for weight, _ in OPERATIONS.values()]
         self.weights[0] += 1
         self.excused_from: int | None = None
+        self.lost_power = False
         self.seen: Counter[str] = Counter()
 
     def go(self) -> Counter[str]:
         """How often each fault happened. Raises BrokenPromise; BitRotError where nothing is rotten."""
         for _ in range(self.rng.randrange(1, LIVES)):
-            lost_power = self.live()
+            self.live()
             if self.rots and self.rng.randrange(2):
-                self.rot(lost_power)
+                self.rot()
                 damaged, is_begun = logs(self.disk), any(".tail" in path for path in self.disk.image())
                 try:
                     self.worker().open(self.excused_from)
@@ -60,8 +64,8 @@ class Run:
         self.recover_twice()
         return self.seen
 
-    def live(self) -> bool:
-        """One process, from its start to its end. True: power was lost."""
+    def live(self) -> None:
+        """One process, from its start to its end."""
         rng, disk = self.rng, self.disk
         fault = rng.choice(self.faults)
         disk.operations = 0
@@ -69,21 +73,23 @@ class Run:
             disk.faults = {rng.randrange(1, 60): fault}
         try:
             worker = self.worker().open()
+            self.lost_power = False
             if fault is Fault.FULL:
                 disk.capacity_bytes = disk.used_bytes() + rng.randrange(3_000)
             self.work(worker)
         except PowerLossError:
-            return self.lose_power(fault)
+            self.lose_power(fault)
+            return
         except (ProcessKilledError, StorageError, OSError) as ended:
             if isinstance(ended, BitRotError):
                 raise
             self.seen[fault.name] += 1
         else:
             if fault is Fault.POWER_LOSS:
-                return self.lose_power(fault)
+                self.lose_power(fault)
+                return
         disk.capacity_bytes = None
         disk.after_kill()
-        return False
 
     def work(self, worker: Worker) -> None:
         operations = [operation for _, operation in OPERATIONS.values()]
@@ -98,10 +104,10 @@ class Run:
                 refuses_everything(worker)
                 raise
 
-    def lose_power(self, fault: Fault) -> bool:
+    def lose_power(self, fault: Fault) -> None:
         self.seen[fault.name] += 1
         self.disk = self.disk.after_power_loss()
-        return True
+        self.lost_power = True
 
     def recover_twice(self) -> None:
         """Whether a crash interrupts a recovery or not, the next finds what this one has found."""
@@ -118,7 +124,7 @@ class Run:
         if self.ledger.log != found:
             raise BrokenPromise("a second recovery finds another log")
 
-    def rot(self, lost_power: bool) -> None:
+    def rot(self) -> None:
         """Damage a file: a bit flips, a sector that was written is lost, a log is too short.
 
         After a power loss, or a failed write of the flush point, what is behind it may look like a torn tail.
@@ -134,7 +140,7 @@ class Run:
         self.disk.damage(path, damaged)
         self.seen["rot"] += 1
         known = parse(files.get(f"{DIRECTORY}/{NAME}", b""))
-        if looks_torn and (lost_power or known is None):
+        if looks_torn and (self.lost_power or known is None):
             self.excused_from = known or 0
 
     def worker(self) -> Worker:

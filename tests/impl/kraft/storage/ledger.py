@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from impl.kraft.storage.batches import headers
 from impl.kraft.storage.election import ElectionState
-from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.sizes import SnapshotId
 from impl.kraft.storage.storage import QuorumStorage
 
 

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from impl.kraft.metadata.encoding import MetadataRecord
 from impl.kraft.metadata.encoding import encode as encode_metadata
-from impl.kraft.storage.batches import BatchError, Record, RecordBatch, decode, decode_all, encode, headers
+from impl.kraft.storage.batches import (
+    BatchError,
+    Record,
+    RecordBatch,
+    decode,
+    decode_all,
+    encode,
+    headers,
+    size_of,
+)
 from impl.kraft.storage.control import (
     LeaderChange,
     last_contained_ms,
@@ -142,6 +151,17 @@ batches = st.builds(
 @given(batches)
 def test_what_is_encoded_is_decoded(batch: RecordBatch) -> None:
     assert decode(encode(batch)) == batch
+
+
+@given(batches)
+def test_how_large_a_batch_is_is_known_before(batch: RecordBatch) -> None:
+    assert size_of(batch.records) == len(encode(batch))
+
+
+@pytest.mark.parametrize("size_bytes", [0, 57, 58, 63, 64, 8_190, 8_200, 1 << 20])
+def test_so_it_is_at_the_bounds_of_lengths(size_bytes: int) -> None:
+    records = (Record(bytes(size_bytes)), *[Record(None)] * 130, Record(b"", bytes(size_bytes)))
+    assert size_of(records) == len(encode(RecordBatch(0, 1, 0, records)))
 
 
 @given(batches, st.data())

@@ -109,7 +109,7 @@ FAULTS = [
         "pass",
     ),
     # Snapshots.
-    Fault("a snapshot is fsynced before it is renamed", "snapshots", "SnapshotWriter.freeze", "self._file.fsync()"),
+    Fault("a snapshot is fsynced before it is renamed", "snapshots", "SnapshotWriter.sync", "self._file.fsync()"),
     Fault("so is one that was fetched", "snapshots", "SnapshotReceiver.freeze", "self._file.fsync()"),
     Fault(
         "a snapshot's name is synced before anything is deleted",

@@ -12,9 +12,11 @@ import pytest
 from impl.kraft.storage.batches import BatchError, Record, RecordBatch, encode
 from impl.kraft.storage.effects import (
     AppendToLog,
+    DeleteLeftovers,
     Flush,
     FreezeSnapshot,
     InstallSnapshot,
+    MeasureStorage,
     Persist,
     ReceiveSnapshot,
     TruncateLog,
@@ -25,6 +27,7 @@ from impl.kraft.storage.errors import BitRotError, DiskFullError, LogUseError, S
 from impl.kraft.storage.log import Log, LogSettings
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.storage.simulated_disk import Fault, SimulatedDisk
+from impl.kraft.storage.sizes import SegmentSize, SnapshotSize, StoredSizes
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
 
 LOG = "/00000000000000000000.log"
@@ -176,7 +179,7 @@ def test_effects_are_carried_out_in_order() -> None:
     effects = [
         *["a", Persist(vote), "b", AppendToLog(batch(0) + batch(1), 1), "c", Flush(), "d", TruncateLog(1), "e"],
     ]
-    carry_out(storage, effects, seen.append, never, send)
+    carry_out(storage, effects, seen.append, never, never, send)
     assert seen == [("a", None, 0), ("b", vote, 0), ("c", vote, 0), 2, ("d", vote, 2), ("e", vote, 1)]
 
 
@@ -186,12 +189,12 @@ def test_nothing_behind_an_effect_that_fails_is_carried_out() -> None:
     disk.faults = {disk.operations + 4: Fault.ERROR}
     sent: list[object] = []
     with pytest.raises(StorageEndedError, match="the process must end"):
-        carry_out(storage, [Persist(ElectionState(1)), "vote granted"], lambda end: None, never, sent.append)
+        carry_out(storage, [Persist(ElectionState(1)), "vote granted"], lambda end: None, never, never, sent.append)
     assert sent == []
 
 
 def never(*_: object) -> None:
-    raise AssertionError("nothing is frozen")
+    raise AssertionError("nothing is frozen, or measured")
 
 
 def snapshot_bytes() -> bytes:
@@ -207,16 +210,46 @@ def test_a_snapshot_that_is_received_in_pieces_empties_the_log_to_its_end() -> N
     seen: list[object] = []
     pieces = [ReceiveSnapshot((2, 1), at, data[at : at + 50]) for at in range(0, len(data), 50)]
     effects = [*pieces, FreezeSnapshot((2, 1)), InstallSnapshot((2, 1)), "load"]
-    carry_out(storage, effects, lambda end: None, lambda *frozen: seen.append(frozen), seen.append)
+    carry_out(storage, effects, lambda end: None, lambda *frozen: seen.append(frozen), never, seen.append)
     assert seen == [((2, 1), True), "load"]
     assert (storage.log.start_offset, storage.log.end_offset, storage.snapshots.ids) == (2, 2, [(2, 1)])
+
+
+def test_what_there_is_is_measured_and_what_is_deleted_goes_with_the_leftovers() -> None:
+    disk = SimulatedDisk()
+    settings = StorageSettings(LogSettings(segment_bytes=len(batch(0))), reserve_bytes=0)
+    storage = QuorumStorage.open(disk, "", settings)
+    storage.append(b"".join(map(batch, range(4))), 1)
+    for end_offset, time_ms in ((2, 77), (3, 88)):
+        storage.create_snapshot((end_offset, 1), time_ms, 99).freeze()
+    measured: list[StoredSizes] = []
+    carry_out(storage, [MeasureStorage()], never, never, measured.append, never)
+    assert measured[0].segments == tuple(SegmentSize(base, len(batch(base))) for base in range(4))
+    size_bytes = storage.snapshots.size_bytes((2, 1))
+    assert measured[0].snapshots == (SnapshotSize((2, 1), size_bytes, 77), SnapshotSize((3, 1), size_bytes, 88))
+    storage.delete_before((3, 1))
+    assert storage.sizes() == measured[0].without_oldest(), "as it was foretold"
+    directory = "/__cluster_metadata-0"
+    assert sum(name.endswith(".deleted") for name in disk.names(directory)) == 4
+    carry_out(storage, [DeleteLeftovers()], never, never, never, never)
+    assert not [name for name in disk.names(directory) if name.endswith(".deleted")]
+
+
+def test_a_time_that_cannot_be_read_is_rot() -> None:
+    disk = SimulatedDisk()
+    storage = QuorumStorage.open(disk, "", StorageSettings(reserve_bytes=0))
+    storage.append(batch(0), 1)
+    storage.create_snapshot((1, 1), 77, 99).freeze()
+    disk.open("/__cluster_metadata-0/00000000000000000001-0000000001.checkpoint").write(70, b"?")
+    with pytest.raises(BitRotError, match="checkpoint: the CRC"):
+        storage.sizes()
 
 
 def test_a_snapshot_that_was_damaged_on_its_way_is_none() -> None:
     storage, data = QuorumStorage.open(SimulatedDisk(), "", StorageSettings(reserve_bytes=0)), snapshot_bytes()
     seen: list[object] = []
     effects = [ReceiveSnapshot((2, 1), 0, data[:-1] + b"?"), FreezeSnapshot((2, 1))]
-    carry_out(storage, effects, lambda end: None, lambda *frozen: seen.append(frozen), seen.append)
+    carry_out(storage, effects, lambda end: None, lambda *frozen: seen.append(frozen), never, seen.append)
     assert seen == [((2, 1), False)] and not storage.snapshots.ids
 
 
