@@ -6,7 +6,7 @@ a broker is in the ISR, and which ones are being reassigned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 from uuid import UUID
@@ -22,6 +22,7 @@ from impl.kraft.records import (
     Endpoint,
     FeatureLevelRecord,
     FenceBrokerRecord,
+    KeptRecord,
     NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
@@ -38,6 +39,7 @@ from impl.kraft.records import (
 METADATA_VERSION = "metadata.version"
 MEMBER_EPOCHS_SINCE = 10
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
+NO_CONFIGS: Mapping[str, str] = {}
 ALL_BROKERS = ""
 """The broker resource whose configs are every broker's default."""
 
@@ -117,8 +119,8 @@ class Partition:
 class Image:
     """The metadata up to `offset`, the last one replayed; -1 where nothing is.
 
-    next_producer_id: those below it are given away. in_isr: by broker, the partitions in whose ISR it is. reassigning:
-    the partitions that are. Of both, the keys count.
+    next_producer_id: those below it are given away. kept: records that decide nothing, by what they are about.
+    in_isr: by broker, the partitions in whose ISR it is. reassigning: the partitions that are. Of both, the keys count.
     """
 
     def __init__(self) -> None:
@@ -127,10 +129,11 @@ class Image:
         self.registrations: dict[int, Registration] = {}
         self.features: dict[str, tuple[int, int]] = {}
         self.next_producer_id = 0
+        self.kept: CopyOnWriteDict[bytes, bytes] = CopyOnWriteDict()
         self.topics: CopyOnWriteDict[UUID, str] = CopyOnWriteDict()
         self.topic_ids: CopyOnWriteDict[str, UUID] = CopyOnWriteDict()
         self.partition_counts: CopyOnWriteDict[UUID, int] = CopyOnWriteDict()
-        self.configs: CopyOnWriteDict[tuple[int, str], dict[str, str]] = CopyOnWriteDict()
+        self.configs: CopyOnWriteDict[tuple[int, str], CopyOnWriteDict[str, str]] = CopyOnWriteDict()
         self.partitions: CopyOnWriteDict[PartitionKey, Partition] = CopyOnWriteDict()
         self.in_isr: dict[int, CopyOnWriteDict[PartitionKey, None]] = {}
         self.reassigning: CopyOnWriteDict[PartitionKey, None] = CopyOnWriteDict()
@@ -140,7 +143,7 @@ class Image:
         other = Image.__new__(Image)
         other.offset, other.epoch = self.offset, self.epoch
         other.registrations, other.features = self.registrations.copy(), self.features.copy()
-        other.next_producer_id = self.next_producer_id
+        other.next_producer_id, other.kept = self.next_producer_id, self.kept.copy()
         other.topics, other.topic_ids = self.topics.copy(), self.topic_ids.copy()
         other.partition_counts, other.configs = self.partition_counts.copy(), self.configs.copy()
         other.partitions, other.reassigning = self.partitions.copy(), self.reassigning.copy()
@@ -164,9 +167,12 @@ class Image:
     def min_insync_replicas(self, topic_id: UUID, default: int) -> int:
         """min.insync.replicas of a topic: its own, else that of all brokers, else the default of whoever asks."""
         for resource in ((TOPIC_RESOURCE, self.topics.get(topic_id, "")), (BROKER_RESOURCE, ALL_BROKERS)):
-            if (value := self.configs.get(resource, {}).get(MIN_INSYNC_REPLICAS, "")).isdecimal():
+            if (value := self.configs_of(*resource).get(MIN_INSYNC_REPLICAS, "")).isdecimal():
                 return int(value)
         return default
+
+    def configs_of(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
+        return self.configs.get((resource_type, resource_name), NO_CONFIGS)
 
     def of_topic(self, topic_id: UUID) -> Iterator[tuple[PartitionKey, Partition]]:
         """The partitions of a topic, by partition id."""
@@ -215,6 +221,10 @@ class Image:
                 self.set_feature(record)
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
+            case KeptRecord(removes=True):
+                self.kept.pop(record.key, None)
+            case KeptRecord():
+                self.kept[record.key] = record.value
             case NoOpRecord():
                 pass
             case _:
@@ -280,11 +290,16 @@ class Image:
 
     def set_config(self, record: ConfigRecord) -> None:
         resource = (record.resource_type, record.resource_name)
-        configs = {name: value for name, value in self.configs.pop(resource, {}).items() if name != record.name}
+        held = self.configs.get(resource)
+        configs: CopyOnWriteDict[str, str] = CopyOnWriteDict() if held is None else held.copy()
         if record.value is not None:
             configs[record.name] = record.value
+        else:
+            configs.pop(record.name, None)
         if configs:
             self.configs[resource] = configs
+        else:
+            self.configs.pop(resource, None)
 
     def set_feature(self, record: FeatureLevelRecord) -> None:
         if record.max_feature_level == 0:

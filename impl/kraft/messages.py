@@ -6,6 +6,7 @@ Named as in Kafka, in snake case. ThrottleTimeMs is left to the runtime, which a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from uuid import UUID
 
 from impl.kraft.errors import ErrorCode
@@ -144,7 +145,7 @@ class ListPartitionReassignmentsResponse:
 class CreateTopicRequest:
     """assignments: the replicas of each partition; None lets the controller place them.
 
-    topic_id: drawn by the caller, since randomness is an argument.
+    topic_id: drawn by the caller, since randomness is an argument. validate_only: answered as ever, and not done.
     """
 
     name: str
@@ -153,12 +154,32 @@ class CreateTopicRequest:
     replication_factor: Int16 = 1
     assignments: tuple[tuple[Int32, ...], ...] | None = None
     configs: tuple[tuple[str, str], ...] = ()
+    validate_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTopicResponse:
     error: ErrorCode
     topic_id: UUID | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePartitionsRequest:
+    """Gives a topic more partitions (KIP-195). count: how many it is to have, with those that it has.
+
+    assignments: the replicas of each new one; None lets the controller place them. validate_only: as of a new topic.
+    """
+
+    topic: str
+    count: Int32
+    assignments: tuple[tuple[Int32, ...], ...] | None = None
+    validate_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePartitionsResponse:
+    error: ErrorCode
     message: str = ""
 
 
@@ -186,18 +207,45 @@ class ElectPreferredLeaderResponse:
     error: ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
-class AlterConfigRequest:
-    """resource_type: 2 a topic, 4 a broker. A value of None deletes the config."""
+class ConfigOperation(IntEnum):
+    """What becomes of a config (KIP-339); the last two change the members of one that is a list."""
 
-    resource_type: Int8
-    resource_name: str
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """value: None of one that is deleted."""
+
     name: str
+    operation: ConfigOperation
     value: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class AlterConfigResponse:
+class AlterConfigsRequest:
+    """Changes of one resource, all of which are made, or none. resource_type: 2 a topic, 4 a broker.
+
+    validate_only: answered as ever, and not done.
+    """
+
+    resource_type: Int8
+    resource_name: str
+    changes: tuple[ConfigChange, ...]
+    validate_only: bool = False
+
+    @classmethod
+    def of_one(cls, resource_type: int, resource_name: str, name: str, value: str | None) -> AlterConfigsRequest:
+        """Sets one config; a value of None deletes it."""
+        operation = ConfigOperation.DELETE if value is None else ConfigOperation.SET
+        return cls(resource_type, resource_name, (ConfigChange(name, operation, value),))
+
+
+@dataclass(frozen=True, slots=True)
+class AlterConfigsResponse:
     error: ErrorCode
     message: str = ""
 
@@ -242,13 +290,16 @@ WriteRequest = (
     | AlterPartitionRequest
     | AlterPartitionReassignmentRequest
     | CreateTopicRequest
+    | CreatePartitionsRequest
     | DeleteTopicRequest
     | ElectPreferredLeaderRequest
-    | AlterConfigRequest
+    | AlterConfigsRequest
     | UpdateFeatureRequest
     | AllocateProducerIdsRequest
 )
 """What may change the metadata."""
+ValidatedRequest = CreateTopicRequest | CreatePartitionsRequest | AlterConfigsRequest
+"""Those of which an operator may ask what would become of them."""
 Request = WriteRequest | ListPartitionReassignmentsRequest
 Response = (
     BrokerRegistrationResponse
@@ -258,9 +309,10 @@ Response = (
     | AlterPartitionReassignmentResponse
     | ListPartitionReassignmentsResponse
     | CreateTopicResponse
+    | CreatePartitionsResponse
     | DeleteTopicResponse
     | ElectPreferredLeaderResponse
-    | AlterConfigResponse
+    | AlterConfigsResponse
     | UpdateFeatureResponse
     | AllocateProducerIdsResponse
 )

@@ -184,13 +184,26 @@ class ProducerIdsRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptRecord:
+    """A record of Kafka's that decides nothing here, and is kept for those who know it: an ACL, a quota, a credential.
+
+    key: what it is about, of which the last one counts. value: the record as it is in the log. removes: nothing of the
+    key is left after it.
+    """
+
+    key: bytes
+    value: bytes
+    removes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class NoOpRecord:
     """KIP-835: the log grows, and nothing else."""
 
     type: ClassVar = RecordType.NO_OP
 
 
-Record = (
+DecidingRecord = (
     RegisterBrokerRecord
     | UnregisterBrokerRecord
     | TopicRecord
@@ -205,6 +218,8 @@ Record = (
     | ProducerIdsRecord
     | NoOpRecord
 )
+"""Those that a decision may go by, and that one writes."""
+Record = DecidingRecord | KeptRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.kraft.controller import Controller, ControllerSettings
-from impl.kraft.node import Node, RecordCodec, snapshot_of
+from impl.kraft.node import Node, RecordCodec, SnapshotSettings, snapshot_of
 from impl.kraft.raft import Raft
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.storage.storage import QuorumStorage
@@ -16,10 +16,16 @@ def recovered_ends(storage: QuorumStorage) -> LogEnds:
     return LogEnds.recovered(log.end_offset, log.epochs.starts, log.start_offset, storage.snapshots.ids)
 
 
-def recovered_node(raft: Raft, settings: ControllerSettings, storage: QuorumStorage, codec: RecordCodec) -> Node:
+def recovered_node(
+    raft: Raft,
+    settings: ControllerSettings,
+    storage: QuorumStorage,
+    codec: RecordCodec,
+    snapshots: SnapshotSettings | None = None,
+) -> Node:
     """A controller's: the newest snapshot is loaded, what follows it is there to be applied. Raises ValueError."""
     latest = storage.snapshots.latest
     if latest is None:
-        return Node(raft, Controller(settings), codec, storage.log.read(0, _MOST_LOG_BYTES))
+        return Node(raft, Controller(settings), codec, storage.log.read(0, _MOST_LOG_BYTES), snapshots)
     controller = Controller.load(settings, snapshot_of(latest, storage.snapshots.read(latest), codec))
-    return Node(raft, controller, codec, storage.log.read(latest[0], _MOST_LOG_BYTES))
+    return Node(raft, controller, codec, storage.log.read(latest[0], _MOST_LOG_BYTES), snapshots)

@@ -11,6 +11,7 @@ from impl.kraft.image import Image
 from impl.kraft.records import (
     ConfigRecord,
     FeatureLevelRecord,
+    KeptRecord,
     PartitionRecord,
     ProducerIdsRecord,
     Record,
@@ -30,8 +31,17 @@ class Snapshot:
 
 def write_snapshot(image: Image) -> Snapshot:
     """The snapshot of an image, in an order that depends on nothing else."""
-    records = (*features(image), *registrations(image), *topics(image), *configs(image), *producer_ids(image))
-    return Snapshot(image.offset, image.epoch, records)
+    return Snapshot(image.offset, image.epoch, tuple(snapshot_records(image)))
+
+
+def snapshot_records(image: Image) -> Iterator[Record]:
+    """Those of the snapshot, one after the other; meanwhile the image must not change."""
+    yield from features(image)
+    yield from registrations(image)
+    yield from topics(image)
+    yield from configs(image)
+    yield from producer_ids(image)
+    yield from kept(image)
 
 
 def load_snapshot(snapshot: Snapshot) -> Image:
@@ -91,3 +101,8 @@ def producer_ids(image: Image) -> Iterator[Record]:
     """Whom the last ones were given to does not count any more: nobody, as in Kafka (ProducerIdsImage)."""
     if image.next_producer_id:
         yield ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=image.next_producer_id)
+
+
+def kept(image: Image) -> Iterator[Record]:
+    for key, value in sorted(image.kept.items()):
+        yield KeptRecord(key, value)

@@ -32,7 +32,7 @@ from impl.zookeeper import (
 )
 from impl.zookeeper import ErrorCode as ZkErrorCode
 from impl.zookeeper.office import Epoch
-from impl.zookeeper.znodes import write_decimal
+from impl.zookeeper.znodes import read_id, write_decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +209,10 @@ class Request:
         for name in names:
             path = f"{BROKER_IDS}/{name}"
             found = yield from member.read(path)
-            if found is None or not name.isdigit():
+            if found is None or (broker := read_id(name)) is None:
                 continue  # it is gone meanwhile, or no broker's
             try:
-                brokers.append((int(name), *read_registration(path, found.data or b"")))
+                brokers.append((broker, *read_registration(path, found.data or b"")))
             except ZnodeError as error:
                 member.complain(error, found)
         holder = yield from member.read_holder()

@@ -79,7 +79,7 @@ def _timeout(text: str) -> int:
 
 
 def _number(text: str, most: int, what: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) <= most):
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and int(text) <= most):
         raise argparse.ArgumentTypeError(f"{text!r}: {what} from 0 to {most} expected")
     return int(text)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from kio.serial import entity_reader, entity_writer
 
+from impl.runtime.lengths import Change, changed, end_of
 from impl.runtime.wire import WireError
 
 
@@ -18,9 +19,12 @@ def entity_bytes(entity: Any) -> bytes:
 
 
 def read_entity(kind: type, body: bytes, what: str = "") -> Any:
-    """what: the kind, for errors, if it is not its own name. Raises WireError."""
+    """The entity that a body is. what: the kind, for errors, if it is not its own name. Raises WireError."""
     named = what or kind.__name__
     try:
+        changes: list[Change] = []
+        end_of(kind, body, changes)
+        body = changed(body, changes)
         read: Any = entity_reader(kind)
         entity, size_bytes = read(body, 0)
     except Exception as error:  # kio has errors of several kinds for bytes that are not what they should be

@@ -9,6 +9,8 @@ from typing import NamedTuple, TypeVar
 T = TypeVar("T")
 MOST_INT32 = (1 << 31) - 1
 MOST_PORT = 65_535
+_MOST_DIGITS = 20  # of any number that is read, its sign among them: no more are turned into one
+_MOST_SHOWN = 60
 
 
 class ConfigError(ValueError):
@@ -77,8 +79,9 @@ def lines(text: str) -> Iterator[Line]:
 
 
 def integer(key: str, value: str, least: int, most: int) -> int:
-    if not value.isascii() or not value.removeprefix("-").isdigit() or not least <= int(value) <= most:
-        raise ConfigError(f"{key}={value}: a whole number from {least} to {most} is expected")
+    is_decimal = value.isascii() and value.removeprefix("-").isdigit() and len(value) <= _MOST_DIGITS
+    if not is_decimal or not least <= int(value) <= most:
+        raise ConfigError(f"{key}={value[:_MOST_SHOWN]}: a whole number from {least} to {most} is expected")
     return int(value)
 
 

@@ -147,6 +147,16 @@ def int64(value: int) -> bytes:
     return _INT64.pack(value)
 
 
+def uvarint(value: int) -> bytes:
+    """Seven bits a byte, the lowest first."""
+    found = bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    found.append(value)
+    return bytes(found)
+
+
 def nullable_string(value: str | None) -> bytes:
     """A string that is too long for its length field is cut at a character."""
     if value is None:

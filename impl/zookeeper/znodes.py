@@ -31,6 +31,12 @@ def read_decimal(path: str, data: bytes, *, least: int = 0, most: int = MOST_INT
     return value
 
 
+def read_id(name: str) -> int | None:
+    """The number of a broker or a partition, as the name of a znode or of a field; None: it is none."""
+    is_decimal = name.isascii() and name.isdigit() and len(name) <= len(str(MOST_INT32))
+    return int(name) if is_decimal and int(name) <= MOST_INT32 else None
+
+
 def write_decimal(value: int) -> bytes:
     return b"%d" % value
 

@@ -14,7 +14,7 @@ from impl.kraft.effects import Effects, Reply
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import (
-    AlterConfigRequest,
+    AlterConfigsRequest,
     AlterPartitionReassignmentRequest,
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
@@ -197,7 +197,7 @@ class ControllerMachine(RuleBasedStateMachine):
 
     @rule(topic=topics, value=st.sampled_from(["1", "2", None]))
     def configure(self, topic: str, value: str | None) -> None:
-        self.ask(AlterConfigRequest(2, topic, "min.insync.replicas", value))
+        self.ask(AlterConfigsRequest.of_one(2, topic, "min.insync.replicas", value))
 
     @rule(broker_id=brokers)
     def unregister(self, broker_id: int) -> None:

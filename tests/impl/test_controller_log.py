@@ -11,7 +11,7 @@ from impl.kraft.effects import Append, Reply, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
 from impl.kraft.messages import (
-    AlterConfigRequest,
+    AlterConfigsRequest,
     AlterPartitionReassignmentRequest,
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
@@ -37,7 +37,7 @@ ANYTHING: list[Request] = [
     CreateTopicRequest("orders", UUID(int=1)),
     DeleteTopicRequest(name="orders"),
     ElectPreferredLeaderRequest("orders", 0),
-    AlterConfigRequest(2, "orders", "a", "1"),
+    AlterConfigsRequest.of_one(2, "orders", "a", "1"),
     UpdateFeatureRequest("a", 1),
 ]
 
@@ -138,6 +138,12 @@ def test_a_claim_writes_nothing_where_the_quorum_has_written_in_its_epoch() -> N
     assert controller.claim(3, 100) == [SetTimer(NO_OP_TIMER, 600)]
 
 
+def test_an_idle_log_does_not_grow_where_its_interval_is_0() -> None:
+    """KIP-835; a timer of 0 ms would be due for ever."""
+    settings = ControllerSettings(CLUSTER, max_idle_interval_ms=0)
+    assert Controller(settings).claim(3, 100) == [Append(Batch(0, 3, (NoOpRecord(),)))]
+
+
 def test_the_first_controller_of_a_cluster_writes_what_it_begins_with() -> None:
     level = FeatureLevelRecord("metadata.version", 7, 7)
     settings = ControllerSettings("cluster", bootstrap=(level,))
@@ -231,8 +237,8 @@ def busy_office() -> ControllerRuntime:
     runtime.activate(0, 1, 2, racks={0: "a"})
     runtime.create((0, 1, 2), (1, 2, 0))
     runtime.create((0,), name="alone")
-    runtime.ask(AlterConfigRequest(2, "orders", "retention.ms", "5"))
-    runtime.ask(AlterConfigRequest(4, "", "a", "1"))
+    runtime.ask(AlterConfigsRequest.of_one(2, "orders", "retention.ms", "5"))
+    runtime.ask(AlterConfigsRequest.of_one(4, "", "a", "1"))
     runtime.ask(AlterPartitionReassignmentRequest("orders", 0, (0, 1)))
     runtime.register(3)
     runtime.ask(AlterPartitionReassignmentRequest("orders", 1, (3, 1)))

@@ -7,7 +7,7 @@ import pytest
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
 from impl.kraft.messages import (
-    AlterConfigRequest,
+    AlterConfigsRequest,
     AlterPartitionReassignmentRequest,
     AlterPartitionReassignmentResponse,
     DeleteTopicRequest,
@@ -107,7 +107,7 @@ def test_as_many_replicas_do_not_wait_for_one_that_stays_and_is_dead(
 def test_it_does_not_end_where_the_isr_would_fall_below_its_minimum(
     runtime: ControllerRuntime, key: PartitionKey
 ) -> None:
-    runtime.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "2"))
+    runtime.ask(AlterConfigsRequest.of_one(2, "orders", "min.insync.replicas", "2"))
     reassign(runtime, 2, 4)
     runtime.alter_isr(key, 1, 4)
     reassign(runtime, 2, 3, 4)
@@ -120,7 +120,7 @@ def test_it_does_not_end_where_the_isr_would_fall_below_its_minimum(
 def test_an_isr_below_its_minimum_does_not_hold_a_reassignment_up(
     runtime: ControllerRuntime, key: PartitionKey
 ) -> None:
-    runtime.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "2"))
+    runtime.ask(AlterConfigsRequest.of_one(2, "orders", "min.insync.replicas", "2"))
     runtime.alter_isr(key, 1)
     reassign(runtime, 2, 3, 4)
     runtime.alter_isr(key, 1, 4)
@@ -188,16 +188,16 @@ def test_no_such_partition(runtime: ControllerRuntime) -> None:
 
 
 def test_a_target_below_min_insync_replicas_is_refused(runtime: ControllerRuntime) -> None:
-    runtime.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "2"))
+    runtime.ask(AlterConfigsRequest.of_one(2, "orders", "min.insync.replicas", "2"))
     assert reassign(runtime, 3).error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    runtime.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "3"))
+    runtime.ask(AlterConfigsRequest.of_one(2, "orders", "min.insync.replicas", "3"))
     assert reassign(runtime, 3, 2).error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert reassign(runtime, 3, 2, 4).error is ErrorCode.NONE
 
 
 def test_a_partition_that_never_had_as_many_replicas_may_move(runtime: ControllerRuntime) -> None:
     small = runtime.create((1,), name="small")
-    runtime.ask(AlterConfigRequest(4, "", "min.insync.replicas", "2"))
+    runtime.ask(AlterConfigsRequest.of_one(4, "", "min.insync.replicas", "2"))
     assert runtime.ask(AlterPartitionReassignmentRequest("small", 0, (2,))).error is ErrorCode.NONE
     assert runtime.partition(small).adding_replicas == (2,)
 
@@ -223,7 +223,7 @@ def test_a_cancel_that_would_leave_nobody_to_lead_is_refused(runtime: Controller
 def test_a_cancel_that_would_take_the_isr_below_its_minimum_is_refused(
     runtime: ControllerRuntime, key: PartitionKey
 ) -> None:
-    runtime.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "2"))
+    runtime.ask(AlterConfigsRequest.of_one(2, "orders", "min.insync.replicas", "2"))
     reassign(runtime, 4, 5)
     runtime.alter_isr(key, 1, 4)
     assert cancel(runtime).error is ErrorCode.INVALID_REPLICA_ASSIGNMENT

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
-    AlterConfigRequest,
-    AlterConfigResponse,
+    AlterConfigsRequest,
+    AlterConfigsResponse,
     CreateTopicRequest,
     CreateTopicResponse,
     DeleteTopicRequest,
@@ -236,8 +236,8 @@ def test_the_largest_topic_has_9_999_partitions() -> None:
 
 
 def alter(runtime: ControllerRuntime, type_: int, resource: str, name: str, value: str | None) -> ErrorCode:
-    response = runtime.ask(AlterConfigRequest(type_, resource, name, value))
-    assert isinstance(response, AlterConfigResponse)
+    response = runtime.ask(AlterConfigsRequest.of_one(type_, resource, name, value))
+    assert isinstance(response, AlterConfigsResponse)
     assert bool(response.message) == (response.error is not ErrorCode.NONE)
     return response.error
 

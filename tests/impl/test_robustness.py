@@ -25,7 +25,7 @@ from impl.kraft.fields import InvalidFieldError
 from impl.kraft.image import PartitionKey
 from impl.kraft.log import InMemoryLog
 from impl.kraft.messages import (
-    AlterConfigRequest,
+    AlterConfigsRequest,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
@@ -240,7 +240,7 @@ NOTHING_NEW: list[Callable[[Controller], Request]] = [
     lambda one: AlterPartitionRequest(
         0, one.speculative.registrations[0].broker_epoch, *next(iter(one.speculative.partitions)), 0, 0, (IsrMember(0),)
     ),
-    lambda one: AlterConfigRequest(4, "", "retention.ms", None),
+    lambda one: AlterConfigsRequest.of_one(4, "", "retention.ms", None),
     lambda one: ListPartitionReassignmentsRequest(),
 ]
 

@@ -10,6 +10,7 @@ from impl.kraft.records import (
     ConfigRecord,
     Endpoint,
     FeatureLevelRecord,
+    KeptRecord,
     PartitionRecord,
     ProducerIdsRecord,
     Record,
@@ -35,6 +36,8 @@ RECORDS: tuple[Record, ...] = (
     ConfigRecord(2, "orders", "retention.ms", "5"),
     ConfigRecord(4, "", "a", "1"),
     ProducerIdsRecord(-1, -1, 3_000),
+    KeptRecord(b"a", b"1"),
+    KeptRecord(b"b", b"2"),
 )
 """As a snapshot has them."""
 

@@ -25,7 +25,7 @@ PACKAGE = "impl.kraft"
 CORE = (
     *(f"controller.{name}" for name in (
         "heartbeat", "registration", "fencing", "isr", "partitions", "reassignment", "topics", "placement", "configs",
-        "producer_ids", "features", "sessions", "settings", "controller",
+        "limits", "producer_ids", "features", "sessions", "settings", "controller",
     )),
     *(f"broker.{name}" for name in (
         "leader", "lifecycle", "core", "fetch", "replica_log", "states", "timers", "settings",

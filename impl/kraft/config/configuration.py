@@ -14,7 +14,7 @@ from impl.kraft.config import values
 from impl.kraft.config.findings import Entry, Finding, Findings, entries
 from impl.kraft.config.rules import problems_of, warnings_of
 from impl.kraft.config.values import BROKER, CONTROLLER, SECURITY_PROTOCOLS, Listener, Voter
-from impl.runtime.properties import MOST_INT32, ConfigError, boolean, broker_id, integer, read_text
+from impl.runtime.properties import MOST_INT32, ConfigError, boolean, broker_id, integer, port, read_text
 
 _MIB = 1 << 20
 _DAY_MS = 24 * 3600 * 1000
@@ -27,6 +27,9 @@ class Configuration:
     """A configuration without a problem. Fields are named as their settings, with the unit at the end.
 
     metadata_log_dir: one of log_dirs, or beside them. quorum_retry_backoff_max_ms: the draft's, no setting of Kafka.
+    metrics_port: of Prometheus, no setting of Kafka; None: none are served.
+    internal_*: for tests; internal_metadata_log_segment_bytes is used in place of the other, and may be smaller, as in
+    Kafka, where internal_metadata_clean_interval_ms is a constant (KafkaRaftClient).
     """
 
     process_roles: frozenset[str]
@@ -59,9 +62,12 @@ class Configuration:
     metadata_log_max_record_bytes_between_snapshots: int = 20 * _MIB
     metadata_log_max_snapshot_interval_ms: int = 3600 * 1000
     metadata_max_idle_interval_ms: int = 500
+    internal_metadata_log_segment_bytes: int | None = None
+    internal_metadata_clean_interval_ms: int = 60_000
     super_users: tuple[str, ...] = ()
     allow_everyone_if_no_acl_found: bool = False
     authorizer_class_name: str = ""
+    metrics_port: int | None = None
 
     @property
     def is_broker(self) -> bool:
@@ -115,9 +121,12 @@ READINGS: Mapping[str, Callable[[str, str], Any]] = {
     "metadata.log.max.record.bytes.between.snapshots": _POSITIVE_LONG,
     "metadata.log.max.snapshot.interval.ms": _LONG,
     "metadata.max.idle.interval.ms": _COUNT,
+    "internal.metadata.log.segment.bytes": _POSITIVE,
+    "internal.metadata.clean.interval.ms": _POSITIVE,
     "super.users": values.principals,
     "allow.everyone.if.no.acl.found": boolean,
     "authorizer.class.name": values.authorizer,
+    "metrics.port": port,
 }
 MISSING: Mapping[str, str] = {
     "process.roles": "process.roles is missing: that is legacy mode, with ZooKeeper, which this is not. "

@@ -6,23 +6,24 @@ KIP-631, Persistence and Visibility; Broker Leases; Controller Failover.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
 from impl.kraft.continuity import check_batches
-from impl.kraft.controller.configs import alter_config
+from impl.kraft.controller.configs import alter_configs
 from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.features import update_feature
 from impl.kraft.controller.fencing import fenced
 from impl.kraft.controller.heartbeat import heartbeat
 from impl.kraft.controller.isr import alter_partition
+from impl.kraft.controller.limits import OF_A_BROKER, BatchBytes, in_one_batch
 from impl.kraft.controller.producer_ids import allocate_producer_ids
 from impl.kraft.controller.reassignment import alter_reassignment, elect_preferred, list_reassignments
 from impl.kraft.controller.registration import register, unregister
 from impl.kraft.controller.sessions import Sessions
 from impl.kraft.controller.settings import ControllerSettings
-from impl.kraft.controller.topics import create_topic, delete_topic, in_one_batch
+from impl.kraft.controller.topics import create_partitions, create_topic, delete_topic
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import Int32, Int64, check, check_as, shown
@@ -30,8 +31,8 @@ from impl.kraft.image import Image
 from impl.kraft.messages import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
-    AlterConfigRequest,
-    AlterConfigResponse,
+    AlterConfigsRequest,
+    AlterConfigsResponse,
     AlterPartitionReassignmentRequest,
     AlterPartitionReassignmentResponse,
     AlterPartitionRequest,
@@ -40,6 +41,8 @@ from impl.kraft.messages import (
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicRequest,
     CreateTopicResponse,
     DeleteTopicRequest,
@@ -54,6 +57,7 @@ from impl.kraft.messages import (
     UnregisterBrokerResponse,
     UpdateFeatureRequest,
     UpdateFeatureResponse,
+    ValidatedRequest,
     WriteRequest,
 )
 from impl.kraft.records import Batch, NoOpRecord, Record, UnfenceBrokerRecord
@@ -70,9 +74,10 @@ RESPONSES: dict[type, Callable[[ErrorCode], Response]] = {
     AlterPartitionReassignmentRequest: AlterPartitionReassignmentResponse,
     ListPartitionReassignmentsRequest: ListPartitionReassignmentsResponse,
     CreateTopicRequest: CreateTopicResponse,
+    CreatePartitionsRequest: CreatePartitionsResponse,
     DeleteTopicRequest: DeleteTopicResponse,
     ElectPreferredLeaderRequest: ElectPreferredLeaderResponse,
-    AlterConfigRequest: AlterConfigResponse,
+    AlterConfigsRequest: AlterConfigsResponse,
     UpdateFeatureRequest: UpdateFeatureResponse,
     AllocateProducerIdsRequest: AllocateProducerIdsResponse,
 }
@@ -109,7 +114,7 @@ class Controller:
         self.sessions = Sessions(settings.session_timeout_ms)
         self._pending: deque[Batch] = deque()
         self.waiting: deque[Waiting] = deque()
-        self.batch_bytes: Callable[[Sequence[Record]], int] | None = None
+        self.batch_bytes: BatchBytes | None = None
 
     @classmethod
     def load(cls, settings: ControllerSettings, snapshot: Snapshot) -> Controller:
@@ -159,7 +164,7 @@ class Controller:
             return [Reply(call, RESPONSES[type(request)](ErrorCode.NOT_CONTROLLER))]
         if isinstance(request, ListPartitionReassignmentsRequest):
             return [Reply(call, list_reassignments(self.committed, request))]
-        decision = self._decide(request, now_ms)
+        decision = self._asked_for(request, self._decide(request, now_ms))
         effects = self._append(decision.records)
         if self._pending:
             self.waiting.append(Waiting(self.speculative.offset, call, decision.response))
@@ -183,17 +188,27 @@ class Controller:
             case ElectPreferredLeaderRequest():
                 return elect_preferred(image, settings, request)
             case CreateTopicRequest():
-                return in_one_batch(create_topic(image, request), self.batch_bytes)
+                return create_topic(image, request)
+            case CreatePartitionsRequest():
+                return create_partitions(image, request)
             case DeleteTopicRequest():
                 return delete_topic(image, request)
-            case AlterConfigRequest():
-                return alter_config(image, request)
+            case AlterConfigsRequest():
+                return alter_configs(image, request)
             case UpdateFeatureRequest():
                 return update_feature(image, settings.supported_features, request)
             case AllocateProducerIdsRequest():
                 return allocate_producer_ids(image, request)
             case _:
                 assert_never(request)
+
+    def _asked_for(self, request: WriteRequest, decision: Decision) -> Decision:
+        """The decision, within what one request may ask for, and without records where it is only validated."""
+        if not isinstance(request, OF_A_BROKER):
+            decision = in_one_batch(decision, self.batch_bytes)
+        if isinstance(request, ValidatedRequest) and request.validate_only:
+            return Decision(decision.response)
+        return decision
 
     def on_timer(self, timer: Timer, now_ms: int) -> Effects:
         """A lease is looked after, or the log grows so that its followers see that it is alive."""
@@ -279,7 +294,8 @@ class Controller:
             if not registration.fenced:
                 self.sessions.start(broker_id, now_ms)
                 effects.append(SetTimer(lease_timer(broker_id), self.sessions.end_ms(broker_id)))
-        effects.append(self._no_op_timer(now_ms))
+        if self.settings.max_idle_interval_ms > 0:
+            effects.append(self._no_op_timer(now_ms))
         return effects
 
     def renounce(self, now_ms: int) -> Effects:

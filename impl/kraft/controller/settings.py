@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from impl.kraft.fields import Int32, Int64, check_settings
-from impl.kraft.records import FeatureLevelRecord, SupportedFeature
+from impl.kraft.records import FeatureLevelRecord, KeptRecord, SupportedFeature
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class ControllerSettings:
 
     min_insync_replicas: of topics that do not set min.insync.replicas themselves.
     supported_features: the levels that this software supports.
-    max_idle_interval_ms: metadata.max.idle.interval.ms (KIP-835).
+    max_idle_interval_ms: metadata.max.idle.interval.ms (KIP-835); 0: an idle log does not grow.
     bootstrap: what the first active controller of a cluster writes, where no feature has a level yet.
     """
 
@@ -25,7 +25,7 @@ class ControllerSettings:
     max_idle_interval_ms: Int64 = 500
     min_insync_replicas: Int32 = 1
     supported_features: tuple[SupportedFeature, ...] = ()
-    bootstrap: tuple[FeatureLevelRecord, ...] = ()
+    bootstrap: tuple[FeatureLevelRecord | KeptRecord, ...] = ()
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -1,19 +1,28 @@
-"""Topics: create and delete. KIP-631, TopicRecord, RemoveTopicRecord, The Three Cluster Membership States."""
+"""Topics: create, delete, more partitions.
+
+KIP-631, TopicRecord, RemoveTopicRecord, The Three Cluster Membership States; KIP-195.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from impl.kraft.controller.configs import invalid
 from impl.kraft.controller.decision import Decision
+from impl.kraft.controller.limits import too_many
 from impl.kraft.controller.placement import place
 from impl.kraft.controller.reassignment import assignment_problem
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import shown
 from impl.kraft.image import Image
-from impl.kraft.messages import CreateTopicRequest, CreateTopicResponse, DeleteTopicRequest, DeleteTopicResponse
+from impl.kraft.messages import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicRequest,
+    CreateTopicResponse,
+    DeleteTopicRequest,
+    DeleteTopicResponse,
+)
 from impl.kraft.records import (
     TOPIC_RESOURCE,
     ConfigRecord,
@@ -22,12 +31,8 @@ from impl.kraft.records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from impl.runtime.topics import LEGAL_NAME
 
-LEGAL_NAME = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")
-MOST_RECORDS = 10_000
-"""As many a request of an operator may ask for, as in Kafka (QuorumController.MAX_RECORDS_PER_USER_OP)."""
-MOST_BYTES = 8 << 20
-"""As large the batch of a decision may be, as in Kafka (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
 Assignments = tuple[tuple[int, ...], ...]
 
 
@@ -51,12 +56,46 @@ def create_topic(image: Image, request: CreateTopicRequest) -> Decision:
     return Decision(CreateTopicResponse(ErrorCode.NONE, topic_id), records)
 
 
-def in_one_batch(decision: Decision, batch_bytes: Callable[[Sequence[Record]], int] | None) -> Decision:
-    """The decision, or a refusal where its batch would be too large; batches are not split (KAFKA-12376)."""
-    if batch_bytes is None or not decision.records or (size_bytes := batch_bytes(decision.records)) <= MOST_BYTES:
-        return decision
-    message = f"the topic takes a batch of {size_bytes} bytes: one request may ask for {MOST_BYTES}"
-    return Decision(CreateTopicResponse(ErrorCode.POLICY_VIOLATION, message=message))
+def create_partitions(image: Image, request: CreatePartitionsRequest) -> Decision:
+    """Gives a topic more partitions, with as many replicas as its first one is to have.
+
+    Those that the controller places go on where those that the topic began with would.
+    """
+    topic_id = image.topic_ids.get(request.topic)
+    if topic_id is None:
+        return no_partitions(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {shown(request.topic)}")
+    first = image.partition_counts[topic_id]
+    if first == 0:
+        return no_partitions(ErrorCode.UNKNOWN_SERVER_ERROR, f"{request.topic} has no partition yet")
+    of_first = image.partitions[topic_id, 0]
+    factor = len(of_first.replicas) - len(of_first.removing_replicas)
+    error, message = increase_error(image, request, first, factor)
+    if error is not ErrorCode.NONE:
+        return no_partitions(error, message)
+    assignments = request.assignments
+    if assignments is None:
+        assignments = place(image, request.count - first, factor, topic_id.int + first)
+    records = (new_partition(image, topic_id, number, one) for number, one in enumerate(assignments, first))
+    return Decision(CreatePartitionsResponse(ErrorCode.NONE), tuple(records))
+
+
+def no_partitions(error: ErrorCode, message: str) -> Decision:
+    return Decision(CreatePartitionsResponse(error, message))
+
+
+def increase_error(image: Image, request: CreatePartitionsRequest, first: int, factor: int) -> tuple[ErrorCode, str]:
+    """What is wrong with more partitions of a topic that has `first`. factor: the replicas of each."""
+    added = request.count - first
+    if added <= 0:
+        return ErrorCode.INVALID_PARTITIONS, f"{request.topic} has {first} partitions: {request.count} are no more"
+    if request.assignments is not None and len(request.assignments) != added:
+        message = f"{added} partitions are added, and {len(request.assignments)} have replicas"
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, message
+    if problem := too_many(f"{added} partitions more", added):
+        return ErrorCode.POLICY_VIOLATION, problem
+    if request.assignments is not None:
+        return assignments_error(image, request.assignments, first, factor)
+    return replication_error(image, factor)
 
 
 def new_partition(image: Image, topic_id: UUID, partition_id: int, replicas: tuple[int, ...]) -> PartitionRecord:
@@ -74,14 +113,16 @@ def error_of(image: Image, request: CreateTopicRequest) -> tuple[ErrorCode, str]
     if request.topic_id in image.topics:
         return ErrorCode.INVALID_REQUEST, f"the topic id {request.topic_id} is taken"
     partitions = request.num_partitions if request.assignments is None else len(request.assignments)
-    if (records := 1 + len(request.configs) + max(0, partitions)) > MOST_RECORDS:
-        message = f"a topic of {partitions} partitions with {len(request.configs)} configs takes {records} records"
-        return ErrorCode.POLICY_VIOLATION, f"{message}: one request may ask for {MOST_RECORDS}"
+    what = f"a topic of {partitions} partitions with {len(request.configs)} configs"
+    if problem := too_many(what, 1 + len(request.configs) + max(0, partitions)):
+        return ErrorCode.POLICY_VIOLATION, problem
     for name, value in request.configs:
         if problem := invalid(name, value):
             return ErrorCode.INVALID_CONFIG, problem
     if request.assignments is not None:
-        return assignments_error(image, request.assignments)
+        if not request.assignments:
+            return ErrorCode.INVALID_PARTITIONS, "a topic cannot have 0 partitions"
+        return assignments_error(image, request.assignments, 0, len(request.assignments[0]))
     if request.num_partitions < 1:
         return ErrorCode.INVALID_PARTITIONS, f"a topic cannot have {request.num_partitions} partitions"
     return replication_error(image, request.replication_factor)
@@ -97,13 +138,12 @@ def replication_error(image: Image, replication_factor: int) -> tuple[ErrorCode,
     return ErrorCode.NONE, ""
 
 
-def assignments_error(image: Image, assignments: Assignments) -> tuple[ErrorCode, str]:
-    if not assignments:
-        return ErrorCode.INVALID_PARTITIONS, "a topic cannot have 0 partitions"
-    for partition_id, replicas in enumerate(assignments):
+def assignments_error(image: Image, assignments: Assignments, first: int, factor: int) -> tuple[ErrorCode, str]:
+    """first: the partition that the assignments begin with. factor: the replicas of each."""
+    for partition_id, replicas in enumerate(assignments, first):
         problem = assignment_problem(image, replicas)
-        if not problem and len(replicas) != len(assignments[0]):
-            problem = f"{len(replicas)} replicas, but {len(assignments[0])} of partition 0"
+        if not problem and len(replicas) != factor:
+            problem = f"{len(replicas)} replicas, but {factor} of partition 0"
         if not problem and not any(image.is_active(replica) for replica in replicas):
             problem = "every replica is fenced or shutting down"
         if problem:

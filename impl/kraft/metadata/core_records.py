@@ -1,7 +1,8 @@
 """The records that the cores replay as those of the log, and back: the codec of a node.
 
-They are written in the versions of metadata.version 7 (3.3-IV3), the lowest that Kafka's current tools read. Of what
-Kafka's records have beyond that, the directories of replicas are left out; anything else that would be lost is refused.
+They are written in the versions of metadata.version 7 (3.3-IV3), the lowest that Kafka's current tools read. Records
+that decide nothing in the cores are kept as they are. Of what Kafka's other records have beyond that version, the
+directories of replicas are left out; anything else that would be lost is refused.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from dataclasses import fields
 from typing import Any
 
 from impl.kraft.metadata.encoding import MetadataRecord, decode, encode
-from impl.kraft.metadata.tables import BY_NUMBER
+from impl.kraft.metadata.tables import BY_NAME, BY_NUMBER
 from impl.kraft.records import (
     BrokerRegistrationChangeRecord,
     ConfigRecord,
+    DecidingRecord,
     Endpoint,
     FeatureLevelRecord,
     FenceBrokerRecord,
+    KeptRecord,
     NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
@@ -48,6 +51,21 @@ _STRUCTS: Mapping[str, Any] = {"endPoints": Endpoint, "features": SupportedFeatu
 _VERSIONS = {RecordType.REGISTER_BROKER: 1, RecordType.BROKER_REGISTRATION_CHANGE: 1}
 """Where it is not 0: with `inControlledShutdown`."""
 
+_KEPT: Mapping[str, tuple[str, ...]] = {
+    "DELEGATION_TOKEN_RECORD": ("tokenId",),
+    "USER_SCRAM_CREDENTIAL_RECORD": ("name", "mechanism"),
+    "CLIENT_QUOTA_RECORD": ("entity", "key"),
+    "ACCESS_CONTROL_ENTRY_RECORD": ("id",),
+    "ZK_MIGRATION_STATE_RECORD": (),
+    "REGISTER_CONTROLLER_RECORD": ("controllerId",),
+}
+"""Those that decide nothing in the cores, each with the fields that say what it is about."""
+_REMOVING: Mapping[str, str] = {
+    "REMOVE_DELEGATION_TOKEN_RECORD": "DELEGATION_TOKEN_RECORD",
+    "REMOVE_USER_SCRAM_CREDENTIAL_RECORD": "USER_SCRAM_CREDENTIAL_RECORD",
+    "REMOVE_ACCESS_CONTROL_ENTRY_RECORD": "ACCESS_CONTROL_ENTRY_RECORD",
+}
+"""What removes one of them."""
 _LEFT_OUT = frozenset(("logDirs", "cordonedLogDirs", "directories"))
 _UNCHANGED, _YES, _NO = 0, 1, -1
 """How BrokerRegistrationChangeRecord writes what became of a flag."""
@@ -58,14 +76,27 @@ class MetadataCodec:
 
     def encode(self, record: Record) -> bytes:
         """Raises ValueError where Kafka's record has no room for a value."""
-        return encode(to_metadata(record))
+        return record.value if isinstance(record, KeptRecord) else encode(to_metadata(record))
 
     def decode(self, value: bytes) -> Record:
         """Raises ValueError for what is damaged, and for what the cores have not."""
-        return to_core(decode(value))
+        record = decode(value)
+        if record.type in _KEPT or record.type in _REMOVING:
+            return kept(record, value)
+        return to_core(record)
 
 
-def to_metadata(record: Record) -> MetadataRecord:
+def kept(record: MetadataRecord, value: bytes) -> KeptRecord:
+    """A record as it is, by what it is about: the entity of a quota is the same whatever the order of its parts."""
+    of = _REMOVING.get(record.type, record.type)
+    named = [record.fields[name] for name in _KEPT[of]]
+    if of == "CLIENT_QUOTA_RECORD":
+        named[0] = sorted((one["entityType"], one["entityName"] or "", one["entityName"] is None) for one in named[0])
+    key = bytes((BY_NAME[of].number,)) + repr(named).encode()
+    return KeptRecord(key, value, record.type in _REMOVING or record.fields.get("remove", False))
+
+
+def to_metadata(record: DecidingRecord) -> MetadataRecord:
     """Raises ValueError."""
     type_ = record.type
     if isinstance(record, FeatureLevelRecord):
@@ -82,7 +113,7 @@ def to_metadata(record: Record) -> MetadataRecord:
     return MetadataRecord(BY_NUMBER[type_].name, _VERSIONS.get(type_, 0), values)
 
 
-def to_core(record: MetadataRecord) -> Record:
+def to_core(record: MetadataRecord) -> DecidingRecord:
     """Raises ValueError where the cores have no such record, or not all of its fields."""
     values = record.fields
     if record.type == "FEATURE_LEVEL_RECORD":
@@ -90,6 +121,8 @@ def to_core(record: MetadataRecord) -> Record:
         return FeatureLevelRecord(values["name"], level, level)
     if record.type == "BROKER_REGISTRATION_CHANGE_RECORD":
         return _registration_change(record)
+    if record.type == "CLEAR_ELR_RECORD":  # of what no partition has here
+        return NoOpRecord()
     kind = _KINDS.get(record.type)
     if kind is None:
         raise ValueError(f"{record.type}: the cores have no such record")
@@ -99,11 +132,11 @@ def to_core(record: MetadataRecord) -> Record:
     found = {own_names[name]: value for name, value in values.items() if name in own_names}
     for name in _STRUCTS.keys() & values.keys():
         found[own_names[name]] = _to_own(name, values[name])
-    made: Record = kind(**found)
+    made: DecidingRecord = kind(**found)
     return made
 
 
-def _registration_change(record: MetadataRecord) -> Record:
+def _registration_change(record: MetadataRecord) -> DecidingRecord:
     """Kafka writes changes of fencing as this record, too, where KIP-631 has one of their own."""
     _refuse_loss(record, {"brokerId", "brokerEpoch", "fenced", "inControlledShutdown"})
     broker = record.fields["brokerId"], record.fields["brokerEpoch"]

@@ -15,7 +15,8 @@ from uuid import UUID
 from impl.kraft.fields import MOST_STRING_BYTES
 from impl.kraft.metadata.schema import ArrayOf, Field, Kind, RecordSchema
 from impl.kraft.metadata.tables import BY_NAME, BY_NUMBER
-from impl.kraft.storage.batches import Reader, uvarint
+from impl.kraft.storage.batches import Reader
+from impl.runtime.wire import uvarint
 
 FRAME_VERSION = 1
 """KIP-631 says 0; no release wrote that."""

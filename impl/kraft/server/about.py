@@ -19,10 +19,9 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.raft import Raft
 from impl.kraft.raft.messages import FetchRequest
 from impl.kraft.server.entities import NO_TIME, wire_code
-from impl.kraft.server.flexible import read_flexible
 from impl.kraft.server.quorum_wire import PARTITION, TOPIC
 from impl.kraft.server.replicas import Replica, Replicas
-from impl.runtime.entities import entity_bytes
+from impl.runtime.entities import entity_bytes, read_entity
 
 VERSIONS: Mapping[int, int] = {55: 2, 60: 2, 82: 0}
 """By key, the version that is served: of DescribeQuorum, DescribeCluster, UpdateRaftVoter."""
@@ -56,7 +55,7 @@ class About:
             60: (cluster_request.DescribeClusterRequest, self._cluster),
             82: (voter_request.UpdateRaftVoterRequest, self._update_voter),
         }[key]
-        return entity_bytes(response(read_flexible(kind, body)))
+        return entity_bytes(response(read_entity(kind, body)))
 
     @property
     def _leads(self) -> bool:
@@ -66,6 +65,12 @@ class About:
     def _leader(self) -> int:
         leader = self._raft.voter.election.leader
         return -1 if leader is None else leader
+
+    @property
+    def observers(self) -> int:
+        """How many there are, as far as a leader knows."""
+        voter = self._raft.voter
+        return len(self._replicas.observers(voter.epoch, voter.settings.voters, self._clock_ms())) if self._leads else 0
 
     # DescribeQuorum.
 

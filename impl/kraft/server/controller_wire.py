@@ -34,8 +34,7 @@ from impl.kraft.messages import (
 )
 from impl.kraft.records import Endpoint, SupportedFeature
 from impl.kraft.server.entities import NO_TIME, wire_code
-from impl.kraft.server.flexible import read_flexible
-from impl.runtime.entities import entity_bytes
+from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
 
 VERSIONS: Mapping[int, int] = {62: 4, 63: 1, 64: 0, 67: 0}
@@ -45,7 +44,7 @@ VERSIONS: Mapping[int, int] = {62: 4, 63: 1, 64: 0, 67: 0}
 def read_request(key: int, body: bytes) -> Request:
     """Raises WireError."""
     kind, read = _READ[key]
-    return read(read_flexible(kind, body))
+    return read(read_entity(kind, body))
 
 
 def _registration(entity: Any) -> Request:

@@ -10,19 +10,18 @@ from kio.schema.envelope.v0.response import EnvelopeResponse
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.server.entities import NO_TAGS, wire_code, without_tags
-from impl.kraft.server.flexible import read_flexible
-from impl.runtime.entities import entity_bytes
+from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import Reader, RequestHeader, read_request_header, response_bytes
 
 KEY, VERSION = 58, 0
-FORWARDED = frozenset((19, 20, 43, 44, 45, 46, 55, 64))
-"""What clients may ask for through a broker: CreateTopics, DeleteTopics, ElectLeaders, IncrementalAlterConfigs,
-AlterPartitionReassignments, ListPartitionReassignments, DescribeQuorum, UnregisterBroker."""
+FORWARDED = frozenset((19, 20, 37, 43, 44, 45, 46, 55, 64))
+"""What clients may ask for through a broker: CreateTopics, DeleteTopics, CreatePartitions, ElectLeaders,
+IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments, DescribeQuorum, UnregisterBroker."""
 
 
 def read_envelope(body: bytes) -> tuple[RequestHeader, bytes]:
     """Header and body of the request within. Raises WireError."""
-    reader = Reader(bytes(read_flexible(EnvelopeRequest, body).request_data))
+    reader = Reader(bytes(read_entity(EnvelopeRequest, body).request_data))
     header = read_request_header(reader)
     return header, without_tags(reader.rest())
 

@@ -42,8 +42,7 @@ from impl.kraft.raft.messages import (
     VoteResponse,
 )
 from impl.kraft.server.entities import NO_TIME, wire_code
-from impl.kraft.server.flexible import read_flexible
-from impl.runtime.entities import entity_bytes
+from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
 
 TOPIC, TOPIC_ID, PARTITION = TopicName("__cluster_metadata"), UUID(int=1), i32(0)
@@ -153,7 +152,7 @@ def _fetch_snapshot(request: FetchSnapshotRequest) -> Any:
 
 def read_request(key: int, body: bytes) -> Request:
     """A request of the version that is spoken. Raises WireError."""
-    entity = read_flexible(_SCHEMAS[key][0], body)
+    entity = read_entity(_SCHEMAS[key][0], body)
     one = _partition(entity.topics)
     cluster_id = entity.cluster_id or ""
     match entity:
@@ -272,7 +271,7 @@ def _piece(response: FetchSnapshotResponse, code: WireErrorCode, leader: BrokerI
 
 def read_response(request: Request, body: bytes) -> Response:
     """The response to a request. Raises WireError."""
-    entity = read_flexible(_SCHEMAS[key_of(request)][1], body)
+    entity = read_entity(_SCHEMAS[key_of(request)][1], body)
     if entity.error_code != WireErrorCode.none:
         return RESPONSES[type(request)](_code(entity.error_code), None, 0)  # leader and epoch are not told
     one = _partition(entity.responses if isinstance(request, FetchRequest) else entity.topics)

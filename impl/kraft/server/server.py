@@ -20,6 +20,7 @@ from kio.schema.api_versions.v2 import response as v2
 from kio.schema.api_versions.v3 import response as v3
 from kio.schema.errors import ErrorCode as WireErrorCode
 from kio.static.primitive import i16
+from prometheus_client import CollectorRegistry
 
 from impl.kraft.config.configuration import Configuration
 from impl.kraft.config.values import Listener as Endpoint
@@ -30,27 +31,30 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import InvalidFieldError
 from impl.kraft.messages import Request as ControllerRequest
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import Node, NodeEffect, NodeEffects
+from impl.kraft.node import Node, NodeEffect, NodeEffects, SnapshotSettings, WriteSnapshot, snapshot_batches
 from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, SetTimer, Timer
 from impl.kraft.raft.messages import FetchRequest, Request, Response
 from impl.kraft.raft.roles import Leader
-from impl.kraft.records import FeatureLevelRecord
+from impl.kraft.records import FeatureLevelRecord, KeptRecord
 from impl.kraft.recovered import recovered_ends, recovered_node
 from impl.kraft.server import about, admin_wire, controller_wire, envelope, quorum_wire
 from impl.kraft.server.entities import NO_TAGS, NO_TIME, without_tags
+from impl.kraft.server.measures import NOBODY, Measures, Seen
 from impl.kraft.server.peers import Peers
 from impl.kraft.storage.directories import BOOTSTRAP, lock_directories, read_bootstrap, read_directories
 from impl.kraft.storage.disk import Disk
-from impl.kraft.storage.effects import Flush, carry_out
+from impl.kraft.storage.effects import AppendToLog, Flush, carry_out
 from impl.kraft.storage.errors import StorageError
-from impl.kraft.storage.log import PendingFlush
-from impl.kraft.storage.snapshots import SnapshotId
-from impl.kraft.storage.storage import QuorumStorage
+from impl.kraft.storage.log import LogSettings, PendingFlush
+from impl.kraft.storage.sizes import SnapshotId, StoredSizes
+from impl.kraft.storage.snapshots import SnapshotWriter
+from impl.kraft.storage.storage import QuorumStorage, StorageSettings
 from impl.runtime.entities import entity_bytes
 from impl.runtime.listener import Listener
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop, monotonic_ms
+from impl.runtime.metrics import served
 from impl.runtime.properties import ConfigError
 from impl.runtime.wire import RequestHeader, WireError
 
@@ -62,8 +66,13 @@ SERVED = {
 }  # fmt: skip
 """By key, the one version of each API."""
 _FRAME_OVERHEAD_BYTES = 1 << 16
+_MOST_BATCH_BYTES = 100 << 20
+"""A fetch is answered with a batch at least, of whatever size; of more than 8 MiB where it takes a broker out of many
+partitions. A follower that could not read it would never go on."""
 _HANDOVER_MS, _POLL_S = 5_000, 0.02
 """How long a leader that stops waits for another one, and how often it looks."""
+_SCRAPE_S = 5.0
+"""How long who asks for metrics waits for the loop."""
 
 logger = logging.getLogger(__name__)
 
@@ -96,11 +105,11 @@ class ControllerServer:
                 undone.callback(lock.close)
             identities = read_directories(disk, configuration.all_directories, configuration.node_id)
             cluster_id = identities[configuration.metadata_log_dir].cluster_id
-            self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir)
+            self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
             undone.callback(self._storage.close)
             bootstrap = _bootstrap(disk, configuration.metadata_log_dir)
             self._node = _node(configuration, cluster_id, bootstrap, self._storage)
-            clock_ms = _clock_ms()
+            clock_ms = self._clock_ms = _clock_ms()
             self._about = about.About(
                 self._node.raft, cluster_id, configuration.controller_quorum_voters, self._endpoint.name, clock_ms
             )
@@ -112,25 +121,29 @@ class ControllerServer:
             configuration.controller_quorum_fetch_max_bytes, configuration.controller_quorum_fetch_snapshot_max_bytes
         )
         frame_bytes = 2 * most_bytes + _FRAME_OVERHEAD_BYTES
+        answer_bytes = max(most_bytes, _MOST_BATCH_BYTES) + _FRAME_OVERHEAD_BYTES
         self._peers = Peers(
             {
                 voter.node_id: (voter.host, voter.port)
                 for voter in configuration.controller_quorum_voters
                 if voter.node_id != configuration.node_id
             },
-            f"controller-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms, frame_bytes,
+            f"controller-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms, answer_bytes,
             self._loop.begin, self._on_response,
         )  # fmt: skip
         self._listener = Listener(self._handle, logger, frame_bytes)
         self._calls: dict[int, asyncio.Future[object]] = {}
         self._last_call = 0
         self._flushing: asyncio.Task[None] | None = None
-        self._at_disk: asyncio.Future[None] | None = None
-        """What runs in a thread, and so goes on where a task is cancelled."""
+        self._at_disk = set[asyncio.Future[None]]()
+        """What runs in threads, and so goes on where a task is cancelled."""
         self._flush_again = False
         self._silent: frozenset[int] = frozenset()
         """Voters that have not answered the last request."""
         self._known: tuple[int, int | None, bool] = (-1, None, False)
+        self._registry = CollectorRegistry()
+        self._measures = Measures(self._registry, self._seen_elsewhere)
+        self._asyncio: asyncio.AbstractEventLoop | None = None
 
     def stop(self) -> None:
         """Resign, and end once another leads, or can no more; who does not lead ends at once."""
@@ -138,16 +151,21 @@ class ControllerServer:
 
     async def run(self) -> None:
         """Serve until `stop`. Raises OSError where the address is taken, StorageError where the disk fails."""
+        self._asyncio = asyncio.get_running_loop()
+        host, metrics_port = self._endpoint.host or "0.0.0.0", self._configuration.metrics_port
         try:
-            await self._listener.start(self._endpoint.host or "0.0.0.0", self._endpoint.port)
-            log(logger, "started", {"port": self._endpoint.port, "log_end": self._storage.log.end_offset})
-            self._loop.post(self._node.start)
-            await self._loop.run()
+            with ExitStack() as until_end:
+                await self._listener.start(host, self._endpoint.port)
+                if metrics_port is not None:
+                    address = until_end.enter_context(served(self._registry, host, metrics_port))
+                    log(logger, "metrics", {"address": address})
+                log(logger, "started", {"port": self._endpoint.port, "log_end": self._storage.log.end_offset})
+                self._loop.post(self._node.start)
+                await self._loop.run()
         finally:
             await self._listener.stop()
             self._peers.close()
-            if self._at_disk is not None:
-                await asyncio.gather(self._at_disk, return_exceptions=True)
+            await asyncio.gather(*self._at_disk, return_exceptions=True)
             self._storage.close()
             for lock in self._locks:
                 lock.close()
@@ -204,16 +222,42 @@ class ControllerServer:
             case LoadSnapshot(snapshot_id=snapshot_id):
                 stored = self._storage.snapshots.read(snapshot_id)
                 self._loop.post(lambda now_ms: self._node.load(snapshot_id, stored, now_ms), first=True)
+            case WriteSnapshot():
+                self._begin_snapshot(effect)
             case _:
-                carry_out(self._storage, (effect,), self._flushed, self._frozen, _nothing_else)
+                start = self._storage.log.end_offset
+                carry_out(self._storage, (effect,), self._flushed, self._frozen, self._measured, _nothing_else)
+                if isinstance(effect, AppendToLog):
+                    leads, end = isinstance(self._node.raft.voter.role, Leader), self._storage.log.end_offset
+                    self._measures.appended(len(effect.data), start, end, self._clock_ms(), leads=leads)
 
     def _tell(self) -> None:
         """A line where the epoch, its leader or this node's part in it is another one."""
-        election = self._node.raft.voter.election
-        now = (self._node.raft.voter.epoch, election.leader, self._node.controller.is_active)
+        voter, election = self._node.raft.voter, self._node.raft.voter.election
+        self._measures.quorum(election.leader, voter.node_id, voter.high_watermark, self._clock_ms())
+        now = (voter.epoch, election.leader, self._node.controller.is_active)
         if now != self._known:
             self._known = now
             log(logger, "quorum", {"epoch": now[0], "leader": now[1], "is_active": now[2]})
+
+    def _seen_elsewhere(self) -> Seen:
+        """By another thread than the loop's. Raises TimeoutError where the loop has no time, or ends."""
+        assert self._asyncio is not None
+        return asyncio.run_coroutine_threadsafe(self._seen(), self._asyncio).result(_SCRAPE_S)
+
+    async def _seen(self) -> Seen:
+        voter, controller, now_ms = self._node.raft.voter, self._node.controller, self._clock_ms()
+        election, latest = voter.election, self._storage.snapshots.latest
+        return Seen(
+            now_ms, controller.committed.copy(),
+            {id_: one.contact_ms for id_, one in controller.sessions.of_broker.items()},
+            controller.is_active, type(voter.role).__name__.lower(),
+            NOBODY if election.leader is None else election.leader,
+            NOBODY if election.voted_for is None else election.voted_for,
+            voter.epoch, voter.high_watermark, voter.log.end_offset, voter.log.last_epoch, len(voter.settings.voters),
+            self._about.observers, len(self._silent), len(voter.role.parked) if isinstance(voter.role, Leader) else 0,
+            0 if latest is None else latest[0],
+        )  # fmt: skip
 
     # The disk.
 
@@ -225,16 +269,51 @@ class ControllerServer:
         self._flushing = self._loop.begin(self._run_flush(self._storage.begin_flush()))
 
     async def _run_flush(self, pending: PendingFlush) -> None:
-        try:
-            self._at_disk = asyncio.get_running_loop().run_in_executor(None, pending.run)
-            await asyncio.shield(self._at_disk)
-        except OSError as error:
-            raise self._storage.failed(error) from error
+        began = time.monotonic()
+        await self._in_thread(pending.run)
+        self._measures.flushed(time.monotonic() - began)
         self._flushed(self._storage.finish_flush(pending))
         self._flushing = None
         if self._flush_again:
             self._flush_again = False
             self._flush()
+
+    async def _in_thread(self, work: Callable[[], None]) -> None:
+        """Raises StorageEndedError where it fails."""
+        at_disk = asyncio.get_running_loop().run_in_executor(None, work)
+        self._at_disk.add(at_disk)
+        at_disk.add_done_callback(self._at_disk.discard)
+        try:
+            await asyncio.shield(at_disk)
+        except OSError as error:
+            raise self._storage.failed(error) from error
+
+    def _begin_snapshot(self, effect: WriteSnapshot) -> None:
+        log(logger, "snapshot begun", {"end": effect.snapshot_id[0], "epoch": effect.snapshot_id[1]})
+        with self._storage.writing_snapshot():
+            writer = self._storage.create_snapshot(effect.snapshot_id, effect.last_contained_ms, self._clock_ms())
+        self._loop.begin(self._write_snapshot(effect, writer))
+
+    async def _write_snapshot(self, effect: WriteSnapshot, writer: SnapshotWriter) -> None:
+        """In slices, between which others are served."""
+        try:
+            for records in snapshot_batches(effect.image, MetadataCodec()):
+                with self._storage.writing_snapshot():
+                    writer.append(records)
+                await asyncio.sleep(0)
+            with self._storage.writing_snapshot():
+                writer.end()
+        except BaseException:
+            writer.close()
+            raise
+        await self._in_thread(writer.sync)
+        with self._storage.writing_snapshot():
+            writer.commit()
+        log(logger, "snapshot written", {"end": effect.snapshot_id[0], "epoch": effect.snapshot_id[1]})
+        self._loop.post(lambda now_ms: self._node.on_snapshot(effect.snapshot_id, now_ms))
+
+    def _measured(self, sizes: StoredSizes) -> None:
+        self._loop.post(lambda now_ms: self._node.on_measured(sizes, now_ms))
 
     def _flushed(self, end_offset: int) -> None:
         self._loop.post(lambda now_ms: self._node.on_flushed(end_offset, now_ms))
@@ -282,7 +361,7 @@ class ControllerServer:
         if key in controller_wire.VERSIONS:
             reply = await self._decision(controller_wire.read_request(key, body))
             return controller_wire.response_bytes(reply), {reply.error}
-        parts = admin_wire.read_parts(key, body)
+        parts = admin_wire.read_parts(key, body, self._node.controller.committed)
         replies = await asyncio.gather(*map(self._decision, parts.requests))
         return parts.response_bytes(replies), {reply.error for reply in replies}
 
@@ -293,6 +372,7 @@ class ControllerServer:
         """What a step answers, now or later; it is given the number of the call and the time."""
         self._last_call += 1
         call = self._last_call
+        self._measures.operation()
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._calls[call] = answer
 
@@ -330,24 +410,25 @@ def _nothing_else(effect: object) -> None:
     raise AssertionError(f"no effect on the disk: {effect}")
 
 
-def _bootstrap(disk: Disk, directory: str) -> tuple[FeatureLevelRecord, ...]:
-    """The levels of features that a formatted directory begins with. Raises StorageError for anything else."""
-    codec, found = MetadataCodec(), list[FeatureLevelRecord]()
+def _bootstrap(disk: Disk, directory: str) -> tuple[FeatureLevelRecord | KeptRecord, ...]:
+    """The levels of features, and credentials, that a formatted directory begins with. Raises StorageError."""
+    codec, found = MetadataCodec(), list[FeatureLevelRecord | KeptRecord]()
     for stored in read_bootstrap(disk, directory):
         try:
             record = codec.decode(stored.value or b"")
         except ValueError as error:
             raise StorageError(f"{directory}/{BOOTSTRAP}: {error}") from None
-        if not isinstance(record, FeatureLevelRecord):
-            raise StorageError(
-                f"{directory}/{BOOTSTRAP}: {type(record).__name__} is not served, only levels of features"
-            )
+        if not isinstance(record, FeatureLevelRecord | KeptRecord):
+            raise StorageError(f"{directory}/{BOOTSTRAP}: no cluster begins with a {type(record).__name__}")
         found.append(record)
     return tuple(found)
 
 
 def _node(
-    configuration: Configuration, cluster_id: str, bootstrap: tuple[FeatureLevelRecord, ...], storage: QuorumStorage
+    configuration: Configuration,
+    cluster_id: str,
+    bootstrap: tuple[FeatureLevelRecord | KeptRecord, ...],
+    storage: QuorumStorage,
 ) -> Node:
     """The node as the log directory has it."""
     raft = Raft(raft_settings(configuration, cluster_id), storage.election, recovered_ends(storage))
@@ -355,7 +436,7 @@ def _node(
         cluster_id, configuration.broker_session_timeout_ms, configuration.metadata_max_idle_interval_ms,
         bootstrap=bootstrap,
     )  # fmt: skip
-    return recovered_node(raft, settings, storage, MetadataCodec())
+    return recovered_node(raft, settings, storage, MetadataCodec(), snapshot_settings(configuration))
 
 
 def raft_settings(configuration: Configuration, cluster_id: str) -> RaftSettings:
@@ -369,6 +450,22 @@ def raft_settings(configuration: Configuration, cluster_id: str) -> RaftSettings
         retry_backoff_ms=configuration.controller_quorum_retry_backoff_ms,
         fetch_max_bytes=configuration.controller_quorum_fetch_max_bytes,
         fetch_snapshot_max_bytes=configuration.controller_quorum_fetch_snapshot_max_bytes,
+    )
+
+
+def storage_settings(configuration: Configuration) -> StorageSettings:
+    internal_bytes = configuration.internal_metadata_log_segment_bytes
+    segment_bytes = configuration.metadata_log_segment_bytes if internal_bytes is None else internal_bytes
+    return StorageSettings(LogSettings(segment_bytes, configuration.metadata_log_segment_ms))
+
+
+def snapshot_settings(configuration: Configuration) -> SnapshotSettings:
+    return SnapshotSettings(
+        configuration.metadata_log_max_record_bytes_between_snapshots,
+        configuration.metadata_log_max_snapshot_interval_ms,
+        configuration.metadata_max_retention_bytes,
+        configuration.metadata_max_retention_ms,
+        configuration.internal_metadata_clean_interval_ms,
     )
 
 

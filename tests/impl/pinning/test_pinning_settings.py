@@ -42,6 +42,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ("broker.id", "-1", "a whole number from 0"),
         ("broker.id", "", "broker.id is missing"),
         ("broker.id", "9999999999", "a whole number from 0"),
+        ("broker.id", "9" * 5_000, "a whole number from 0"),
         ("zookeeper.session.timeout.ms", "0", "a whole number from 1"),
         ("controller.pinning.enable", "yes", "true or false"),
         ("listeners", "9092", "HOST:PORT"),

@@ -15,6 +15,7 @@ from impl.zookeeper.znodes import (
     ZnodeError,
     read_controller,
     read_decimal,
+    read_id,
     read_int,
     read_json,
     write_controller,
@@ -30,6 +31,17 @@ objects = st.dictionaries(st.text(max_size=3), st.none() | st.integers() | st.te
 def test_what_was_written_is_read(number: int) -> None:
     assert read_decimal(PATH, write_decimal(number)) == number
     assert read_controller(PATH, write_controller(number, now_ms=1)) == number
+
+
+@given(st.integers(0, MOST_INT32))
+def test_an_id_is_read_from_a_name(number: int) -> None:
+    assert read_id(str(number)) == number
+
+
+@pytest.mark.parametrize("name", ["", "-1", "one", "\u00b2", "\u0661", str(MOST_INT32 + 1), "9" * 5_000])
+def test_a_name_that_is_no_id_is_none(name: str) -> None:
+    """Python takes other digits than Kafka for a number, and raises at thousands of them."""
+    assert read_id(name) is None
 
 
 @given(st.binary(max_size=12) | st.integers().map(write_decimal))

@@ -1,7 +1,8 @@
-"""What the shell says of itself: KIP-631's texts, without what it cannot do yet, and manuals of its commands."""
+"""What the shell says of itself: KIP-631's texts, and manuals of its commands."""
 
 SHELL = """\
-usage: kafka-metadata-shell [-h] [--snapshot SNAPSHOT] [command [command ...]]
+usage: kafka-metadata-shell [-h] [--controllers CONTROLLERS] [--config CONFIG] [--snapshot SNAPSHOT]
+                            [command [command ...]]
 
 The Apache Kafka metadata tool
 
@@ -10,10 +11,14 @@ positional arguments:
 
 optional arguments:
   -h, --help             show this help message and exit
+  --controllers CONTROLLERS, -C CONTROLLERS
+                         The quorum voter connection string to use.
+  --config CONFIG, -c CONFIG
+                         The configuration file to use.
   --snapshot SNAPSHOT, -s SNAPSHOT
                          The snapshot file to read.
 
-Exit codes: 0 done, 1 a command failed or the snapshot is damaged, 2 usage.
+Exit codes: 0 done, 1 a command failed, the snapshot is damaged or no quorum answers, 2 usage or configuration.
 """
 
 COMMANDS = """\

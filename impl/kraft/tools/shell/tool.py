@@ -1,18 +1,22 @@
-"""`kafka-metadata-shell`: one command, or those that are typed, about the metadata of a snapshot.
+"""`kafka-metadata-shell`: one command, or those that are typed, about the metadata of a snapshot or of a quorum now.
 
-Exit codes: 0 done, 1 a command failed or the snapshot is damaged, 2 usage.
+Exit codes: 0 done, 1 a command failed, the snapshot is damaged or no quorum answers, 2 usage or configuration.
 """
 
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from impl.kraft.tools.parsing import Parser, until_nobody_reads
+from impl.kraft.tools.connection import RefusedError, connection_of
+from impl.kraft.tools.parsing import USAGE, Parser, until_nobody_reads
 from impl.kraft.tools.shell.commands import ExitShell, Shell
 from impl.kraft.tools.shell.help_text import SHELL
-from impl.kraft.tools.shell.tree import ShellError, read_snapshot
+from impl.kraft.tools.shell.live import live_records
+from impl.kraft.tools.shell.tree import ShellError, Tree, read_snapshot
+from impl.runtime.properties import ConfigError
 
 DONE, FAILED = 0, 1
 PROMPT = ">> "
@@ -22,21 +26,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, or the shell, and return the exit code."""
     options = parser().parse_args(arguments)
     try:
-        shell = Shell(read_snapshot(options.snapshot))
-    except ShellError as error:
+        tree = read_snapshot(options.snapshot) if options.controllers is None else tree_of_quorum(options)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return USAGE
+    except (ShellError, RefusedError, ValueError) as error:  # WireError is one, and what no core can replay
         print(error, file=sys.stderr)
         return FAILED
     except OSError as error:
-        print(f"{options.snapshot}: {error.strerror}", file=sys.stderr)
+        print(f"{options.snapshot or options.controllers}: {error.strerror or error}", file=sys.stderr)
         return FAILED
+    shell = Shell(tree)
     return until_nobody_reads(lambda: run_one(shell, options.command) if options.command else interact(shell))
 
 
 def parser() -> Parser:
     made = Parser("kafka-metadata-shell", SHELL)
-    made.add_argument("--snapshot", "-s", type=Path, required=True)
+    source = made.add_mutually_exclusive_group(required=True)
+    source.add_argument("--controllers", "-C")
+    source.add_argument("--snapshot", "-s", type=Path)
+    made.add_argument("--config", "-c", type=Path)
     made.add_argument("command", nargs="*")
     return made
+
+
+def tree_of_quorum(options: Namespace) -> Tree:
+    """Voters are named as in a configuration, ID@HOST:PORT, or without their ids."""
+    addresses = ",".join(one.rpartition("@")[2] for one in options.controllers.split(","))
+    return Tree(live_records(connection_of("--controllers", addresses, options.config, "kafka-metadata-shell")))
 
 
 def run_one(shell: Shell, words: Sequence[str]) -> int:

@@ -184,6 +184,8 @@ def test_names_and_defaults_are_kafkas() -> None:
     names = {line.removeprefix("name ") for line in lines if line.startswith("name ")}
     assert set(READINGS) - names == {
         "controller.quorum.retry.backoff.max.ms",  # the draft's alone
+        "internal.metadata.clean.interval.ms",  # a constant of Kafka's
+        "metrics.port",  # Kafka has JMX
         *("super.users", "allow.everyone.if.no.acl.found"),  # of Kafka's authorizer, which reads them itself
     }
     kafkas = dict(line.split("=", 1) for line in lines if "=" in line)
@@ -194,5 +196,6 @@ def test_names_and_defaults_are_kafkas() -> None:
         if type(one.default) in (int, bool, str)
         and str(one.default).lower() != kafkas.get(key_of[one.name], "").lower()
     }
-    assert set(differs) == {"controller.quorum.retry.backoff.max.ms", "allow.everyone.if.no.acl.found"}, differs
+    unknown = {"controller.quorum.retry.backoff.max.ms", "internal.metadata.clean.interval.ms"}
+    assert set(differs) == {*unknown, "allow.everyone.if.no.acl.found"}, differs
     assert sum(one.default is NONE for one in fields(Configuration)) == 8

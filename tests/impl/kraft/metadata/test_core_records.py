@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from impl.kraft.fields import InvalidFieldError, check
 from impl.kraft.image import Image
 from impl.kraft.metadata.core_records import MetadataCodec, to_core, to_metadata
-from impl.kraft.metadata.encoding import MetadataRecord
+from impl.kraft.metadata.encoding import MetadataRecord, encode
 from impl.kraft.records import (
     BrokerRegistrationChangeRecord,
+    DecidingRecord,
     Endpoint,
     FeatureLevelRecord,
     FenceBrokerRecord,
+    NoOpRecord,
     PartitionRecord,
-    Record,
     RegisterBrokerRecord,
     SupportedFeature,
     UnfenceBrokerRecord,
@@ -29,7 +30,7 @@ from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
 from tests.impl.arbitrary import of
 
 CODEC = MetadataCodec()
-KINDS = get_args(Record)
+KINDS = get_args(DecidingRecord)
 
 
 def any_record(kind: Any) -> st.SearchStrategy[Any]:
@@ -78,6 +79,10 @@ def change(**flags: int) -> MetadataRecord:
     return MetadataRecord("BROKER_REGISTRATION_CHANGE_RECORD", 1, {"brokerId": 1, "brokerEpoch": 2, **flags})
 
 
+def quota_of(entity_type: str, name: str | None) -> dict[str, Any]:
+    return {"entityType": entity_type, "entityName": name}
+
+
 def test_directories_are_left_out() -> None:
     assert to_core(partition()) == PartitionRecord(0, UUID(int=1), (1, 2), (1,), leader=1)
 
@@ -87,7 +92,7 @@ def test_directories_are_left_out() -> None:
     [
         (partition(eligibleLeaderReplicas=(2,)), "eligibleLeaderReplicas"),
         (partition(leaderRecoveryState=1), "leaderRecoveryState"),
-        (MetadataRecord("REMOVE_ACCESS_CONTROL_ENTRY_RECORD", 0, {"id": UUID(int=1)}), "the cores have no such record"),
+        (MetadataRecord("BEGIN_TRANSACTION_RECORD", 0, {}), "the cores have no such record"),
         (change(), "fenced 0, inControlledShutdown 0"),
         (change(fenced=1, inControlledShutdown=1), "fenced 1, inControlledShutdown 1"),
     ],
@@ -108,6 +113,73 @@ def test_what_would_be_lost_is_refused(record: MetadataRecord, says: str) -> Non
 )
 def test_a_registration_change_of_kafka_is_the_record_of_what_changed(flags: dict[str, int], expected: Any) -> None:
     assert to_core(change(**flags)) == expected
+
+
+KEPT: tuple[tuple[str, dict[str, Any], dict[str, Any], str], ...] = (
+    (
+        "ACCESS_CONTROL_ENTRY_RECORD",
+        {"id": UUID(int=1), "resourceType": 2, "resourceName": "orders", "patternType": 3, "principal": "User:a",
+         "host": "*", "operation": 3, "permissionType": 3},
+        {"id": UUID(int=1)}, "REMOVE_ACCESS_CONTROL_ENTRY_RECORD",
+    ),
+    (
+        "USER_SCRAM_CREDENTIAL_RECORD",
+        {"name": "a", "mechanism": 1, "salt": b"s", "storedKey": b"k", "serverKey": b"l", "iterations": 4096},
+        {"name": "a", "mechanism": 1}, "REMOVE_USER_SCRAM_CREDENTIAL_RECORD",
+    ),
+    (
+        "DELEGATION_TOKEN_RECORD",
+        {"owner": "User:a", "requester": "User:b", "renewers": (), "issueTimestamp": 1, "maxTimestamp": 3,
+         "expirationTimestamp": 2, "tokenId": "t"},
+        {"tokenId": "t"}, "REMOVE_DELEGATION_TOKEN_RECORD",
+    ),
+    (
+        "CLIENT_QUOTA_RECORD",
+        {"entity": (quota_of("user", "a"), quota_of("client-id", None)), "key": "rate", "value": 1.5, "remove": False},
+        {"entity": (quota_of("client-id", None), quota_of("user", "a")), "key": "rate", "value": 0.0, "remove": True},
+        "CLIENT_QUOTA_RECORD",
+    ),
+)  # fmt: skip
+"""Of a kind: what sets one, and what removes it."""
+
+
+def replayed(image: Image, kind: str, fields_: dict[str, Any]) -> bytes:
+    value = encode(MetadataRecord(kind, 0, fields_))
+    record = CODEC.decode(value)
+    assert CODEC.encode(record) == value
+    image.replay_record(record)
+    return value
+
+
+@pytest.mark.parametrize(("kind", "set_fields", "removed_fields", "removing"), KEPT, ids=[one[0] for one in KEPT])
+def test_what_decides_nothing_is_kept_until_it_is_removed(
+    kind: str, set_fields: dict[str, Any], removed_fields: dict[str, Any], removing: str
+) -> None:
+    image = Image()
+    value = replayed(image, kind, set_fields)
+    assert replayed(image, kind, set_fields) == value
+    (record,) = write_snapshot(image).records
+    assert CODEC.encode(record) == value
+    replayed(image, removing, removed_fields)
+    assert write_snapshot(image).records == ()
+    replayed(image, removing, removed_fields)
+
+
+def test_what_is_kept_of_one_is_not_taken_for_another() -> None:
+    """Nobody of a name is not everybody who has none; a credential has its mechanism, a quota its key."""
+    image = Image()
+    quotas = ((("user", None), "a"), (("user", ""), "a"), (("user", ""), "b"), (("ip", ""), "a"))
+    for entity, key in quotas:
+        set_fields = {"entity": (quota_of(*entity),), "key": key, "value": 1.0, "remove": False}
+        replayed(image, "CLIENT_QUOTA_RECORD", set_fields)
+    for mechanism in (1, 2):
+        credential = {**KEPT[1][1], "mechanism": mechanism}
+        replayed(image, "USER_SCRAM_CREDENTIAL_RECORD", credential)
+    assert len(write_snapshot(image).records) == len(quotas) + 2
+
+
+def test_nobody_has_eligible_leader_replicas_to_be_cleared() -> None:
+    assert to_core(MetadataRecord("CLEAR_ELR_RECORD", 0, {"topicName": "orders"})) == NoOpRecord()
 
 
 def test_a_snapshot_goes_to_bytes_and_back() -> None:

@@ -18,7 +18,8 @@ from impl.kraft.metadata.encoding import MetadataRecord, decode, encode
 from impl.kraft.metadata.json_form import payload_json, to_json
 from impl.kraft.metadata.schema import ArrayOf, Field, Kind
 from impl.kraft.metadata.tables import SCHEMAS
-from impl.kraft.storage.batches import decode_all, uvarint
+from impl.kraft.storage.batches import decode_all
+from impl.runtime.wire import uvarint
 from tests.impl.kraft.metadata.arbitrary_records import RECORDS, TYPES, records_of
 from tests.impl.kraft.released import VERSION, java, released
 

@@ -12,27 +12,32 @@ from kio.schema.alter_partition.v3 import request as isr_request
 from kio.schema.alter_partition.v3.response import AlterPartitionResponse as WireIsrResponse
 from kio.schema.alter_partition_reassignments.v0 import request as moves_request
 from kio.schema.alter_partition_reassignments.v0.response import AlterPartitionReassignmentsResponse
-from kio.schema.create_topics.v7 import request as create_request
+from kio.schema.create_partitions.v3.response import CreatePartitionsResponse as WireGrowthResponse
 from kio.schema.create_topics.v7.response import CreateTopicsResponse
 from kio.schema.delete_topics.v6 import request as delete_request
 from kio.schema.delete_topics.v6.response import DeleteTopicsResponse
 from kio.schema.elect_leaders.v2 import request as elect_request
 from kio.schema.elect_leaders.v2.response import ElectLeadersResponse
-from kio.schema.incremental_alter_configs.v1 import request as config_request
 from kio.schema.incremental_alter_configs.v1.response import IncrementalAlterConfigsResponse
 from kio.schema.list_partition_reassignments.v0 import request as list_request
 from kio.schema.list_partition_reassignments.v0.response import ListPartitionReassignmentsResponse as WireListResponse
 from kio.schema.types import BrokerId, TopicName
-from kio.static.primitive import i8, i16, i32, i64
+from kio.static.primitive import i8, i32, i64
 
+from impl.kraft.controller.controller import RESPONSES
 from impl.kraft.errors import ErrorCode
+from impl.kraft.image import Image
 from impl.kraft.messages import (
-    AlterConfigRequest,
-    AlterConfigResponse,
+    AlterConfigsRequest,
+    AlterConfigsResponse,
     AlterPartitionReassignmentRequest,
     AlterPartitionReassignmentResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
+    ConfigChange,
+    ConfigOperation,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     CreateTopicRequest,
     CreateTopicResponse,
     DeleteTopicRequest,
@@ -44,44 +49,49 @@ from impl.kraft.messages import (
     ListPartitionReassignmentsResponse,
     OngoingReassignment,
 )
-from impl.kraft.server.admin_wire import VERSIONS, Parts, read_parts
+from impl.kraft.server.admin_wire import VERSIONS, read_parts
+from impl.kraft.server.parts import Parts
 from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
+from tests.impl.controller_runtime import ControllerRuntime
+from tests.impl.kraft.server.admin_requests import (
+    APPEND,
+    DELETE,
+    SET,
+    SUBTRACT,
+    TIMEOUT,
+    alteration,
+    configs_of,
+    creation,
+    grown,
+    growth,
+    new_topic,
+)
 
 ORDERS, BILLS = TopicName("orders"), TopicName("bills")
 TOPIC_ID = UUID(int=7)
 
 
-def parts_of(key: int, entity: Any) -> Parts:
-    return read_parts(key, entity_bytes(entity))
+def parts_of(key: int, entity: Any, image: Image | None = None) -> Parts:
+    return read_parts(key, entity_bytes(entity), image or Image())
 
 
 # Topics.
 
 
-def topic(name: TopicName, *assignments: tuple[int, ...], partitions: int = -1, factor: int = -1) -> Any:
-    given_replicas = tuple(
-        create_request.CreatableReplicaAssignment(partition_index=i32(index), broker_ids=tuple(map(BrokerId, replicas)))
-        for index, replicas in enumerate(assignments)
-    )
-    config = create_request.CreatableTopicConfig(name="retention.ms", value="1")
-    return create_request.CreatableTopic(
-        name=name, num_partitions=i32(partitions), replication_factor=i16(factor), assignments=given_replicas,
-        configs=(config,),
-    )  # fmt: skip
-
-
-def created(topics: tuple[Any, ...], *, validate_only: bool = False) -> Parts:
-    return parts_of(19, create_request.CreateTopicsRequest(topics=topics, validate_only=validate_only))
+def created(*topics: Any, validate_only: bool = False) -> Parts:
+    return parts_of(19, creation(*topics, validate_only=validate_only))
 
 
 def test_topics_are_created_one_by_one() -> None:
-    parts = created((topic(ORDERS, partitions=3, factor=2), topic(BILLS, (1, 2), (2, 1))))
+    parts = created(
+        new_topic("orders", partitions=3, factor=2, retention_ms="1"), new_topic("bills", (1, 2), (2, 1))
+    )  # fmt: skip
     first, second = parts.requests
     assert isinstance(first, CreateTopicRequest) and isinstance(second, CreateTopicRequest)
     assert (first.name, first.num_partitions, first.replication_factor, first.assignments) == ("orders", 3, 2, None)
     assert first.configs == (("retention.ms", "1"),) and first.topic_id != second.topic_id
-    assert second.assignments == ((1, 2), (2, 1))
+    assert second.assignments == ((1, 2), (2, 1)) and not second.validate_only
     replies = (CreateTopicResponse(ErrorCode.NONE, TOPIC_ID), CreateTopicResponse(ErrorCode.TOPIC_ALREADY_EXISTS))
     answer: Any = read_entity(CreateTopicsResponse, parts.response_bytes(replies))
     assert [(one.name, int(one.error_code), one.topic_id, one.num_partitions) for one in answer.topics] == [
@@ -90,33 +100,50 @@ def test_topics_are_created_one_by_one() -> None:
     assert answer.topics[0].replication_factor == 2 and answer.topics[0].configs == ()
 
 
+def test_of_a_topic_with_assignments_their_numbers_are_said() -> None:
+    parts = created(new_topic("orders", (1, 2), (2, 1), (1, 2)))
+    replies = (CreateTopicResponse(ErrorCode.NONE, TOPIC_ID),)
+    answer: Any = read_entity(CreateTopicsResponse, parts.response_bytes(replies))
+    assert (answer.topics[0].num_partitions, answer.topics[0].replication_factor) == (3, 2)
+
+
 def test_a_topic_has_one_partition_and_one_replica_unless_it_is_said() -> None:
-    (request,) = created((topic(ORDERS),)).requests
-    assert isinstance(request, CreateTopicRequest)
+    parts = created(new_topic("orders"), validate_only=True)
+    (request,) = parts.requests
+    assert isinstance(request, CreateTopicRequest) and request.validate_only
     assert (request.num_partitions, request.replication_factor) == (1, 1)
+    replies = (CreateTopicResponse(ErrorCode.NONE, TOPIC_ID),)
+    answer: Any = read_entity(CreateTopicsResponse, parts.response_bytes(replies))
+    assert (answer.topics[0].num_partitions, answer.topics[0].replication_factor) == (1, 1)
 
 
 def test_what_the_core_has_not_is_refused_for_its_topic_alone() -> None:
-    gap = topic(BILLS, (1,))
-    gap = create_request.CreatableTopic(
-        name=BILLS, num_partitions=i32(-1), replication_factor=i16(-1), configs=(),
-        assignments=(create_request.CreatableReplicaAssignment(partition_index=i32(1), broker_ids=(BrokerId(1),)),),
-    )  # fmt: skip
-    parts = created((gap, topic(ORDERS)))
+    gap, twice = new_topic("bills", (1,), first=1), new_topic("twice")
+    parts = created(gap, twice, new_topic("orders"), twice)
     assert len(parts.requests) == 1
     answer: Any = read_entity(CreateTopicsResponse, parts.response_bytes((CreateTopicResponse(ErrorCode.NONE),)))
-    assert [(one.name, int(one.error_code)) for one in answer.topics] == [(BILLS, 39), (ORDERS, 0)]
+    assert [(one.name, int(one.error_code)) for one in answer.topics] == [(BILLS, 39), ("twice", 42), (ORDERS, 0)]
 
-    checked = created((topic(ORDERS),), validate_only=True)
-    assert checked.requests == ()
-    answer = read_entity(CreateTopicsResponse, checked.response_bytes(()))
-    assert int(answer.topics[0].error_code) == 42 and "validateOnly" in answer.topics[0].error_message
+
+@pytest.mark.parametrize("validate_only", [False, True])
+def test_topics_get_more_partitions_one_by_one(validate_only: bool) -> None:
+    topics = grown("orders", 3), grown("bills", 4, ((1, 2), (2, 1))), grown("twice", 2), grown("twice", 3)
+    parts = parts_of(37, growth(*topics, validate_only=validate_only))
+    assert parts.requests == (
+        CreatePartitionsRequest("orders", 3, None, validate_only),
+        CreatePartitionsRequest("bills", 4, ((1, 2), (2, 1)), validate_only),
+    )
+    replies = (CreatePartitionsResponse(ErrorCode.NONE), CreatePartitionsResponse(ErrorCode.INVALID_PARTITIONS, "no"))
+    answer: Any = read_entity(WireGrowthResponse, parts.response_bytes(replies))
+    assert [(one.name, int(one.error_code), one.error_message) for one in answer.results] == [
+        (ORDERS, 0, None), (BILLS, 37, "no"), ("twice", 42, "the topic is named twice")
+    ]  # fmt: skip
 
 
 def test_topics_are_deleted_by_name_or_id() -> None:
     named = delete_request.DeleteTopicState(name=ORDERS, topic_id=None)
     by_id = delete_request.DeleteTopicState(name=None, topic_id=TOPIC_ID)
-    parts = parts_of(20, delete_request.DeleteTopicsRequest(topics=(named, by_id), timeout=_timeout()))
+    parts = parts_of(20, delete_request.DeleteTopicsRequest(topics=(named, by_id), timeout=TIMEOUT))
     assert parts.requests == (DeleteTopicRequest(None, "orders"), DeleteTopicRequest(TOPIC_ID, None))
     replies = (DeleteTopicResponse(ErrorCode.NONE), DeleteTopicResponse(ErrorCode.UNKNOWN_TOPIC_ID))
     answer: Any = read_entity(DeleteTopicsResponse, parts.response_bytes(replies))
@@ -125,54 +152,43 @@ def test_topics_are_deleted_by_name_or_id() -> None:
     ]  # fmt: skip
 
 
-def _timeout() -> Any:
-    return create_request.CreateTopicsRequest(topics=()).timeout
-
-
 # Configs.
-
-SET, DELETE, APPEND = range(3)
-
-
-def configs_of(name: str, *changes: tuple[int, str | None]) -> Any:
-    """Changes of a topic's configs: the operation, and the value."""
-    configs = tuple(
-        config_request.AlterableConfig(name=f"config{number}", config_operation=i8(operation), value=value)
-        for number, (operation, value) in enumerate(changes)
-    )
-    return config_request.AlterConfigsResource(resource_type=i8(2), resource_name=name, configs=configs)
 
 
 def altered(*resources: Any, validate_only: bool = False) -> Parts:
-    entity = config_request.IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only)
-    return parts_of(44, entity)
+    return parts_of(44, alteration(*resources, validate_only=validate_only))
 
 
-def test_configs_are_set_and_deleted() -> None:
-    parts = altered(configs_of("orders", (SET, "1")), configs_of("bills", (DELETE, "1")))
-    assert parts.requests == (
-        AlterConfigRequest(2, "orders", "config0", "1"), AlterConfigRequest(2, "bills", "config0", None)
+@pytest.mark.parametrize("validate_only", [False, True])
+def test_configs_of_a_resource_are_changed_together(validate_only: bool) -> None:
+    changes = ("a", SET, "1"), ("b", DELETE, None), ("c", APPEND, "2"), ("d", SUBTRACT, "3")
+    parts = altered(
+        configs_of(2, "orders", *changes), configs_of(4, "", ("a", SET, None)), validate_only=validate_only
     )  # fmt: skip
-    replies = (AlterConfigResponse(ErrorCode.NONE), AlterConfigResponse(ErrorCode.INVALID_CONFIG, "wrong"))
+    made = tuple(ConfigChange(name, ConfigOperation(operation), value) for name, operation, value in changes)
+    assert parts.requests == (
+        AlterConfigsRequest(2, "orders", made, validate_only),
+        AlterConfigsRequest(4, "", (ConfigChange("a", ConfigOperation.SET, None),), validate_only),
+    )
+    replies = (AlterConfigsResponse(ErrorCode.NONE), AlterConfigsResponse(ErrorCode.INVALID_CONFIG, "wrong"))
     answer: Any = read_entity(IncrementalAlterConfigsResponse, parts.response_bytes(replies))
     assert [
         (one.resource_type, one.resource_name, int(one.error_code), one.error_message) for one in answer.responses
-    ] == [(2, "orders", 0, None), (2, "bills", 40, "wrong")]
+    ] == [(2, "orders", 0, None), (4, "", 40, "wrong")]
 
 
-@pytest.mark.parametrize("changes", [(), ((SET, "1"), (SET, "2")), ((APPEND, "1"),), ((SET, None),)], ids=str)
-def test_what_is_no_change_of_one_config_is_refused_alone(changes: tuple[tuple[int, str | None], ...]) -> None:
-    parts = altered(configs_of("orders", *changes), configs_of("bills", (SET, "1")))
-    assert parts.requests == (AlterConfigRequest(2, "bills", "config0", "1"),)
-    replies = (AlterConfigResponse(ErrorCode.NONE),)
+def test_what_is_no_change_is_refused_alone() -> None:
+    unknown, twice = configs_of(2, "bills", ("a", 4, "1")), configs_of(2, "twice", ("a", SET, "1"))
+    other_kind = configs_of(4, "twice", ("a", SET, "1"))
+    parts = altered(unknown, twice, configs_of(2, "orders", ("a", SET, "1")), twice, other_kind)
+    assert parts.requests == (
+        AlterConfigsRequest.of_one(2, "orders", "a", "1"), AlterConfigsRequest.of_one(4, "twice", "a", "1")
+    )  # fmt: skip
+    replies = (AlterConfigsResponse(ErrorCode.NONE),) * 2
     answer: Any = read_entity(IncrementalAlterConfigsResponse, parts.response_bytes(replies))
-    first, second = answer.responses
-    assert (first.resource_name, int(first.error_code)) == ("orders", 42) and first.error_message
-    assert (second.resource_name, int(second.error_code)) == ("bills", 0)
-
-
-def test_configs_are_not_only_checked() -> None:
-    assert altered(configs_of("orders", (SET, "1")), validate_only=True).requests == ()
+    assert [(one.resource_name, int(one.error_code)) for one in answer.responses] == [
+        ("bills", 42), ("twice", 42), ("orders", 0), ("twice", 0)
+    ]  # fmt: skip
 
 
 # Partitions.
@@ -268,14 +284,39 @@ def test_preferred_leaders_are_elected_and_no_others() -> None:
     answer: Any = read_entity(ElectLeadersResponse, parts.response_bytes(replies))
     (result,) = answer.replica_election_results
     assert [(one.partition_id, int(one.error_code)) for one in result.partition_result] == [(0, 0), (1, 84)]
-    for refused in (election(1, named=True), election(0, named=False)):
+    for refused in (election(1, named=True), election(1, named=False)):
         answer = read_entity(ElectLeadersResponse, refused.response_bytes(()))
         assert refused.requests == () and int(answer.error_code) == 42
+
+
+def test_of_all_partitions_those_are_elected_that_another_one_leads() -> None:
+    """And a standby says that it is one, whatever there is to elect."""
+    runtime = ControllerRuntime()
+    runtime.activate(1, 2)
+    runtime.create((1, 2), (2, 1), name="orders")
+    assert election_of_all(runtime.image).requests == (ListPartitionReassignmentsRequest(()),)
+    runtime.heartbeat(2, want_fence=True)
+    parts = election_of_all(runtime.image)
+    assert parts.requests == (ElectPreferredLeaderRequest("orders", 1), ListPartitionReassignmentsRequest(()))
+    for of_standby in (election_of_all(Image()), parts):
+        replies = tuple(RESPONSES[type(one)](ErrorCode.NOT_CONTROLLER) for one in of_standby.requests)
+        answer: Any = read_entity(ElectLeadersResponse, of_standby.response_bytes(replies))
+        assert int(answer.error_code) == 41
+    listed = ListPartitionReassignmentsResponse(ErrorCode.NONE)
+    for error, told in ((ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, [80]), (ErrorCode.ELECTION_NOT_NEEDED, [])):
+        reply = ElectPreferredLeaderResponse(error)
+        answer = read_entity(ElectLeadersResponse, parts.response_bytes((reply, listed)))
+        results = [int(one.error_code) for topic in answer.replica_election_results for one in topic.partition_result]
+        assert results == told and int(answer.error_code) == 0
+
+
+def election_of_all(image: Image) -> Parts:
+    return parts_of(43, elect_request.ElectLeadersRequest(election_type=i8(0), topic_partitions=None), image)
 
 
 @given(st.sampled_from(sorted(VERSIONS)), st.binary(max_size=80))
 def test_anything_else_is_refused(key: int, body: bytes) -> None:
     try:
-        read_parts(key, body)
+        read_parts(key, body, Image())
     except WireError:
         return

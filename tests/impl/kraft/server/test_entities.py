@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impl.kraft.server.entities import NO_TAGS, without_tags
-from impl.kraft.storage.batches import uvarint
-from impl.runtime.wire import WireError
+from impl.runtime.wire import WireError, uvarint
 
 TAGS = st.lists(st.tuples(st.integers(0, 2**31 - 1), st.binary(max_size=300)), max_size=5)
 

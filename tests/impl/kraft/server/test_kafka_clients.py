@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import pytest
 
@@ -96,11 +97,33 @@ def test_nothing_acknowledged_is_lost_while_the_controller_and_a_replica_are_kil
             assert '"PRODUCER_IDS_RECORD"' in records(cluster, controller)  # the producer is idempotent
             acknowledged = set(producing.stop())
             assert acknowledged <= consumed(address, acknowledged)
+            change_topic(brokers[FIRST])
             brokers[FIRST].topics("--delete", "--topic", TOPIC)
             until(lambda: '"REMOVE_TOPIC_RECORD"' in records(cluster, controller), "the topic is removed")
         finally:
             for broker in brokers.values():
                 broker.process.kill()
+
+
+def change_topic(broker: Broker) -> None:
+    """By Kafka's tools: more partitions, and several configs at once, of which one is a list."""
+
+    def described() -> str:
+        return broker.topics("--describe", "--topic", TOPIC)
+
+    broker.topics("--alter", "--topic", TOPIC, "--partitions", "3")
+    assigned = ",".join([f"{FIRST}:{SECOND}"] * 4)  # of those that are there, too
+    broker.topics("--alter", "--topic", TOPIC, "--partitions", "4", "--replica-assignment", assigned)
+    until(lambda: "PartitionCount: 4" in described(), "the brokers know all partitions")
+    with pytest.raises(CalledProcessError) as refused:
+        broker.topics("--alter", "--topic", TOPIC, "--partitions", "2")
+    assert "InvalidPartitionsException" in refused.value.stderr + refused.value.stdout
+    of_topic = f"--alter --entity-type topics --entity-name {TOPIC}".split()
+    broker.configs(*of_topic, "--add-config", "cleanup.policy=[compact,delete],segment.ms=1000000")
+    wanted = ("cleanup.policy=compact,delete", "segment.ms=1000000")
+    until(lambda: all(one in described() for one in wanted), "the brokers know both configs")
+    broker.configs(*of_topic, "--delete-config", "segment.ms,cleanup.policy")
+    until(lambda: "segment.ms" not in described(), "the brokers know that both are gone")
 
 
 def await_isr(cluster: Controllers, controller: int, isr: tuple[int, ...]) -> None:

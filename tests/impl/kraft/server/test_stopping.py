@@ -12,6 +12,7 @@ from impl.kraft.config.configuration import Configuration, load
 from impl.kraft.server.server import ControllerServer, endpoint_of
 from impl.kraft.storage.log import PendingFlush
 from impl.kraft.storage.real_disk import RealDisk
+from impl.kraft.storage.snapshots import SnapshotWriter
 from impl.kraft.storage.storage import QuorumStorage
 from impl.kraft.tools.storage import main as storage
 from impl.runtime.properties import ConfigError
@@ -19,8 +20,8 @@ from tests.cluster.processes import free_ports
 from tests.impl.kraft.server.controllers import CLUSTER
 
 
-def configuration(folder: Path, *others: str) -> Configuration:
-    """Of a controller that is a quorum by itself. others: further listeners."""
+def configuration(folder: Path, *others: str, more: str = "") -> Configuration:
+    """Of a controller that is a quorum by itself. others: further listeners. more: further settings."""
     (port,) = free_ports(1)
     names = ("CONTROLLER", *others)
     listeners = ",".join(f"{name}://127.0.0.1:{port + number}" for number, name in enumerate(names))
@@ -28,7 +29,7 @@ def configuration(folder: Path, *others: str) -> Configuration:
     path.write_text(
         f"process.roles=controller\nnode.id=1\ncontroller.quorum.voters=1@127.0.0.1:{port}\n"
         f"controller.listener.names={','.join(names)}\nlisteners={listeners}\nlog.dirs={folder}/data\n"
-        f"listener.security.protocol.map={','.join(f'{name}:PLAINTEXT' for name in names)}\n"
+        f"listener.security.protocol.map={','.join(f'{name}:PLAINTEXT' for name in names)}\n{more}"
     )
     found, findings = load(path)
     assert found is not None, findings.problems
@@ -36,23 +37,39 @@ def configuration(folder: Path, *others: str) -> Configuration:
 
 
 def test_a_flush_ends_before_the_log_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    order, flushing, may_end = list[str](), threading.Event(), threading.Event()
-    flush, close = PendingFlush.run, QuorumStorage.close
+    found = configuration(tmp_path)
+    assert order_of_the_end(found, tmp_path, monkeypatch, PendingFlush, "run") == ["flushed", "closed"]
 
-    def slow(pending: PendingFlush) -> None:
+
+@pytest.mark.long("some seconds")
+def test_so_does_that_of_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which a part is left, that the next start deletes."""
+    found = configuration(tmp_path, more="metadata.log.max.record.bytes.between.snapshots=1\n")
+    assert order_of_the_end(found, tmp_path, monkeypatch, SnapshotWriter, "sync") == ["flushed", "closed"]
+    directory = tmp_path / "data" / "__cluster_metadata-0"
+    assert [path.suffix for path in directory.glob("*.checkpoint*")] == [".part"]
+    QuorumStorage.open(RealDisk(), str(tmp_path / "data")).close()
+    assert not [*directory.glob("*.checkpoint*")]
+
+
+def order_of_the_end(
+    found: Configuration, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: type, name: str
+) -> list[str]:
+    """A server is told to stop while a method waits in its thread."""
+    order, flushing, may_end = list[str](), threading.Event(), threading.Event()
+    flush, close = getattr(kind, name), QuorumStorage.close
+
+    def slow(of: object) -> None:
         flushing.set()
         may_end.wait()
-        flush(pending)
+        flush(of)
         order.append("flushed")
 
     def closing(of: QuorumStorage) -> None:
         order.append("closed")
         close(of)
 
-    monkeypatch.setattr(PendingFlush, "run", slow)
-    monkeypatch.setattr(QuorumStorage, "close", closing)
-    found = configuration(tmp_path)
-    assert storage(["format", "-c", str(tmp_path / "controller.properties"), "-t", CLUSTER]) == 0
+    assert storage(["format", "-c", str(folder / "controller.properties"), "-t", CLUSTER]) == 0
 
     async def stopped_meanwhile() -> None:
         server = ControllerServer(found, RealDisk())
@@ -63,8 +80,11 @@ def test_a_flush_ends_before_the_log_is_closed(tmp_path: Path, monkeypatch: pyte
         asyncio.get_running_loop().call_later(0.2, may_end.set)
         await running
 
-    asyncio.run(stopped_meanwhile())
-    assert order == ["flushed", "closed"]
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, name, slow)
+        patch.setattr(QuorumStorage, "close", closing)
+        asyncio.run(stopped_meanwhile())
+    return order
 
 
 def test_listeners_that_are_not_served_are_named(tmp_path: Path) -> None:

@@ -1,0 +1,76 @@
+"""Requests of operators as kio has them, in few words."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from kio.schema.create_partitions.v3 import request as partitions_request
+from kio.schema.create_topics.v7 import request as create_request
+from kio.schema.elect_leaders.v2 import request as elect_request
+from kio.schema.incremental_alter_configs.v1 import request as config_request
+from kio.schema.types import BrokerId, TopicName
+from kio.static.primitive import i8, i16, i32, i32Timedelta
+
+TIMEOUT = i32Timedelta.parse(datetime.timedelta(seconds=30))
+SET, DELETE, APPEND, SUBTRACT = range(4)
+TOPIC, BROKER = 2, 4
+Assignments = tuple[tuple[int, ...], ...]
+
+
+def new_topic(
+    name: str, *assignments: tuple[int, ...], partitions: int = -1, factor: int = -1, first: int = 0, **configs: str
+) -> Any:
+    """first: the number of the first partition that is assigned. configs: with `_` for each dot."""
+    return create_request.CreatableTopic(
+        name=TopicName(name), num_partitions=i32(partitions), replication_factor=i16(factor),
+        assignments=tuple(
+            create_request.CreatableReplicaAssignment(partition_index=i32(at), broker_ids=tuple(map(BrokerId, one)))
+            for at, one in enumerate(assignments, first)
+        ),
+        configs=tuple(
+            create_request.CreatableTopicConfig(name=config.replace("_", "."), value=value)
+            for config, value in configs.items()
+        ),
+    )  # fmt: skip
+
+
+def creation(*topics: Any, validate_only: bool = False) -> Any:
+    return create_request.CreateTopicsRequest(topics=topics, timeout=TIMEOUT, validate_only=validate_only)
+
+
+def grown(name: str, count: int, assignments: Assignments | None = None) -> Any:
+    """More partitions of a topic."""
+    return partitions_request.CreatePartitionsTopic(
+        name=TopicName(name), count=i32(count),
+        assignments=None if assignments is None else tuple(
+            partitions_request.CreatePartitionsAssignment(broker_ids=tuple(map(BrokerId, one))) for one in assignments
+        ),
+    )  # fmt: skip
+
+
+def growth(*topics: Any, validate_only: bool = False) -> Any:
+    return partitions_request.CreatePartitionsRequest(topics=topics, timeout=TIMEOUT, validate_only=validate_only)
+
+
+def election(named: Mapping[str, tuple[int, ...]] | None) -> Any:
+    """Of preferred leaders. named: partitions by topic; None: all."""
+    partitions = None if named is None else tuple(
+        elect_request.TopicPartitions(topic=TopicName(topic), partitions=tuple(map(i32, ones)))
+        for topic, ones in named.items()
+    )  # fmt: skip
+    return elect_request.ElectLeadersRequest(election_type=i8(0), topic_partitions=partitions)
+
+
+def configs_of(kind: int, name: str, *changes: tuple[str, int, str | None]) -> Any:
+    """Changes of a resource: of each the config, the operation and the value."""
+    configs = tuple(
+        config_request.AlterableConfig(name=config, config_operation=i8(operation), value=value)
+        for config, operation, value in changes
+    )
+    return config_request.AlterConfigsResource(resource_type=i8(kind), resource_name=name, configs=configs)
+
+
+def alteration(*resources: Any, validate_only: bool = False) -> Any:
+    return config_request.IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only)

@@ -1,0 +1,189 @@
+"""What operators ask for: a controller of Apache Kafka and one of ours give the same answers, and write the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from kio.schema.broker_heartbeat.v1.request import BrokerHeartbeatRequest
+from kio.schema.broker_heartbeat.v1.response import BrokerHeartbeatResponse
+from kio.schema.broker_registration.v4 import request as registration
+from kio.schema.broker_registration.v4.response import BrokerRegistrationResponse
+from kio.schema.create_partitions.v3.response import CreatePartitionsResponse
+from kio.schema.create_topics.v7.response import CreateTopicsResponse
+from kio.schema.elect_leaders.v2.response import ElectLeadersResponse
+from kio.schema.incremental_alter_configs.v1.response import IncrementalAlterConfigsResponse
+from kio.schema.types import BrokerId
+from kio.static.primitive import i16, i64, u16
+
+from impl.kraft.controller.lists import LISTS
+from tests.cluster.kafka import until
+from tests.impl.kraft.released import java, released
+from tests.impl.kraft.server.admin_requests import (
+    APPEND,
+    BROKER,
+    DELETE,
+    SET,
+    SUBTRACT,
+    TOPIC,
+    alteration,
+    configs_of,
+    creation,
+    election,
+    grown,
+    growth,
+    new_topic,
+)
+from tests.impl.kraft.server.alone import KAFKA, OURS, Alone
+from tests.impl.kraft.server.controllers import CLUSTER
+
+BROKERS = (11, 12, 13)
+FENCED = 13
+POLICY = "cleanup.policy"
+RESPONSES: dict[int, Any] = {
+    19: CreateTopicsResponse, 37: CreatePartitionsResponse, 44: IncrementalAlterConfigsResponse,
+    43: ElectLeadersResponse, 62: BrokerRegistrationResponse, 63: BrokerHeartbeatResponse,
+}  # fmt: skip
+UNWRITTEN = frozenset(("topicId", "brokerEpoch"))
+"""What no two clusters have in common."""
+
+
+class WithBrokers(Alone):
+    """Brokers register with it, as this test says."""
+
+    def answer(self, request: Any) -> Any:
+        return self.asked(request, RESPONSES[int(request.__api_key__)])
+
+    def register(self, broker_id: int) -> int:
+        """Its epoch. Raises OSError, AssertionError where nobody is active yet."""
+        listener = registration.Listener(name="PLAINTEXT", host="127.0.0.1", port=u16(9), security_protocol=i16(0))
+        feature = registration.Feature(
+            name="metadata.version", min_supported_version=i16(7), max_supported_version=i16(20)
+        )
+        response = self.answer(registration.BrokerRegistrationRequest(
+            broker_id=BrokerId(broker_id), cluster_id=CLUSTER, incarnation_id=UUID(int=broker_id),
+            listeners=(listener,), features=(feature,), rack=None,
+        ))  # fmt: skip
+        assert int(response.error_code) == 0
+        return int(response.broker_epoch)
+
+    def unfence(self, broker_id: int, epoch: int) -> None:
+        response = self.answer(BrokerHeartbeatRequest(
+            broker_id=BrokerId(broker_id), broker_epoch=i64(epoch), current_metadata_offset=i64(1 << 40),
+            want_fence=False, want_shut_down=False,
+        ))  # fmt: skip
+        assert int(response.error_code) == 0 and not response.is_fenced
+
+    def written(self) -> list[tuple[str, dict[str, Any]]]:
+        """The records that requests of operators have written; in order those about one thing, as Kafka hashes."""
+        payloads = [line.split("payload: ", 1)[1] for line in self.printed().splitlines() if "payload: " in line]
+        found = [(one["type"], one["data"]) for one in map(json.loads, payloads)]
+        wanted = ("TOPIC_RECORD", "PARTITION_RECORD", "CONFIG_RECORD")
+        kept = [
+            (kind, {name: value for name, value in data.items() if name not in UNWRITTEN})
+            for kind, data in found
+            if kind in wanted
+        ]
+        return sorted(kept, key=lambda one: (one[0], one[1].get("resourceName", ""), one[1].get("name", "")))
+
+
+@contextmanager
+def with_brokers(folder: Path, command: list[str], more: Mapping[str, object] | None = None) -> Iterator[WithBrokers]:
+    """Three brokers are registered, of which one is fenced."""
+    found = WithBrokers(folder, {"broker.session.timeout.ms": 600_000, **(more or {})})
+    found.start(command)
+
+    def has_registered() -> bool:
+        try:
+            return found.register(BROKERS[0]) >= 0
+        except (OSError, AssertionError):
+            return False
+
+    try:
+        until(has_registered, "a broker is registered", 60)
+        for broker_id in BROKERS:
+            epoch = found.register(broker_id)
+            if broker_id != FENCED:
+                found.unfence(broker_id, epoch)
+        yield found
+    finally:
+        found.process.kill()
+
+
+REQUESTS: list[Any] = [
+    creation(new_topic("orders", (11, 12), (12, 13), retention_ms="5"), new_topic("bills", (12,))),
+    creation(new_topic("orders", (11,)), new_topic("a b", (11,)), new_topic("gap", (11,), first=1)),
+    creation(new_topic("new", (11, 12)), validate_only=True),
+    creation(new_topic("orders", (11,)), new_topic("new", (11, 11)), validate_only=True),
+    creation(new_topic("twice", (11,)), new_topic("twice", (12,)), new_topic("once", (11,))),
+    creation(new_topic("many", partitions=1, factor=4), new_topic("none", partitions=0, factor=1)),
+    growth(grown("orders", 2), grown("bills", 0), grown("missing", 3)),
+    growth(grown("orders", 3, ((11, 12), (11, 12))), grown("bills", 2, ())),
+    growth(grown("orders", 3, ((11,),)), grown("bills", 2, ((99,),))),
+    growth(grown("orders", 3, ((11, 11),)), grown("bills", 2, ((),))),
+    growth(grown("bills", 2, ((13,),))),
+    growth(grown("bills", 2), grown("bills", 3)),
+    growth(grown("orders", 4, ((13, 11), (12, 11))), validate_only=True),
+    growth(grown("orders", 4, ((13, 11), (12, 11))), grown("bills", 2, ((11,),))),
+    growth(grown("orders", 3)),
+    election(None),
+    election({"orders": (0, 2, 3, 9), "missing": (0,)}),
+    alteration(configs_of(TOPIC, "orders", ("retention.ms", SET, "7"), ("segment.ms", SET, "8"))),
+    alteration(configs_of(TOPIC, "orders", ("retention.ms", DELETE, None), ("segment.ms", SET, "9")),
+               configs_of(TOPIC, "bills", (POLICY, APPEND, "compact"))),
+    alteration(configs_of(TOPIC, "bills", (POLICY, APPEND, "compact"))),
+    alteration(configs_of(TOPIC, "bills", (POLICY, SUBTRACT, "delete"), ("retention.ms", SET, "7"))),
+    alteration(configs_of(TOPIC, "bills", ("retention.ms", SET, "8"), ("min.insync.replicas", SET, "0"))),
+    alteration(configs_of(TOPIC, "bills", ("retention.ms", APPEND, "8"))),
+    alteration(configs_of(TOPIC, "bills", ("retention.ms", SUBTRACT, "8")), configs_of(TOPIC, "bills")),
+    alteration(configs_of(TOPIC, "missing", ("retention.ms", SET, "8"))),
+    alteration(configs_of(BROKER, "99", ("log.cleaner.threads", SET, "2"))),
+    alteration(configs_of(BROKER, "x", ("log.cleaner.threads", SET, "2"))),
+    alteration(configs_of(BROKER, "11", ("log.cleaner.threads", SET, "2")),
+               configs_of(BROKER, "", ("log.cleanup.policy", APPEND, "compact"))),
+    alteration(configs_of(TOPIC, "orders", ("retention.ms", SET, "1")), validate_only=True),
+    alteration(configs_of(TOPIC, "orders", ("min.insync.replicas", SET, "0")), validate_only=True),
+    alteration(configs_of(TOPIC, "orders")),
+]  # fmt: skip
+
+
+def errors(response: Any) -> list[tuple[str, int]]:
+    """By what each is about."""
+    if isinstance(response, ElectLeadersResponse):
+        elections = response.replica_election_results
+        found = [(f"{topic.topic}-{one.partition_id}", one) for topic in elections for one in topic.partition_result]
+        return sorted([("", int(response.error_code)), *((name, int(one.error_code)) for name, one in found)])
+    parts = getattr(response, "topics", ()) or getattr(response, "results", ()) or getattr(response, "responses", ())
+    return sorted((getattr(one, "name", "") or one.resource_name, int(one.error_code)) for one in parts)
+
+
+@pytest.mark.long("a JVM and a process")
+@released
+def test_answers_and_records_are_those_of_kafka(tmp_path: Path) -> None:
+    with (
+        with_brokers(tmp_path / "kafka", KAFKA) as kafka,
+        with_brokers(tmp_path / "ours", OURS) as ours,
+    ):
+        differs = [
+            (request, ("kafka", errors(of_kafka)), ("ours", errors(of_ours)))
+            for request in REQUESTS
+            if errors(of_kafka := kafka.answer(request)) != errors(of_ours := ours.answer(request))
+        ]
+        assert not differs, "\n".join(map(str, differs))
+        assert ours.written() == kafka.written()
+
+
+@pytest.mark.long("a JVM")
+@released
+def test_the_configs_that_are_lists_are_those_of_kafka() -> None:
+    done = java(Path(__file__).parent / "Lists.java")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" ", 3)[1:] for line in done.stdout.splitlines() if line.startswith("list ")]
+    assert {(int(kind), name): None if value == "null" else value for kind, name, value in rows} == {
+        (kind, name): value for kind, lists in LISTS.items() for name, value in lists.items()
+    }
