@@ -37,6 +37,7 @@ from impl.kraft.records import (
     BrokerRegistrationChangeRecord,
     Endpoint,
     FenceBrokerRecord,
+    KeptRecord,
     NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
@@ -242,6 +243,7 @@ def command_of(call: int, request: Request) -> Json:
 
 
 def record_json(record: Record) -> Json:
+    assert not isinstance(record, KeptRecord), "no request that is compared is about such a record"
     version, data = data_json(record)
     return {"type": int(record.type), "version": version, "data": data}
 

@@ -51,6 +51,8 @@ class Design:
     max_cuts: int = 0
     """Budget of cuts between a voter and all others, in the models of `raft`. With 0 a voter may stand, and a leader
     resign, at any time; else only where they hear nothing."""
+    max_snapshots: int = 0
+    "Budget of snapshots that voters write, in the models of `raft`."
     lag_is_known: int = 0
     """With 1, a leader knows which followers were at the end of its log within replica.lag.time.max.ms: its high
     watermark waits for those that may join the ISR, and only the others leave it. With 0, that time may have passed for
@@ -175,6 +177,12 @@ class Design:
     reassignment_replaced: bool = True
     """A second reassignment replaces what the first was adding and removing. Without it, what the first was adding
     counts as there already, and a list that would become empty stays as it was."""
+    removed_addition_is_dropped: bool = True
+    """A reassignment does not wait for a replica that it was to add and that a second one removes again. Else it waits,
+    and for ever (4.3: PartitionReassignmentReplicas.maybeCompleteReassignment, which looks at all that are added)."""
+    removed_keep_order: bool = True
+    """Replicas that are to go stand behind the targets as they stood before. Else by id
+    (4.3: PartitionReassignmentReplicas.calculateDifference), and a cancel leads back to them in that order."""
     cancel_keeps_min_isr: bool = True
     "A cancel is refused that would take the ISR below min.insync.replicas."
     listing_is_committed: bool = True
@@ -225,6 +233,12 @@ class Design:
     keeps_committed: bool = True
     """KAFKA-12460: a follower that is to cut off what it knows to be committed stops instead: a voter must have lost
     its disk."""
+    snapshot_ends_batch: bool = True
+    """KAFKA-14619: a snapshot ends where a batch does; else one record before (KAFKA-14618), for its end is taken from
+    the last record in it."""
+    deletes_behind_snapshot: bool = True
+    """KAFKA-14238, KAFKA-14240: a log is deleted up to where the newest snapshot ends; else whatever is old is deleted,
+    as far as it is committed."""
 
 
 @assume
@@ -298,6 +312,7 @@ def budgets_are_counts() -> bool:
             Design.max_crashes,
             Design.max_disk_losses,
             Design.max_cuts,
+            Design.max_snapshots,
             Design.max_lags,
             Design.max_early_expiries,
             Design.max_duplicates,
@@ -350,6 +365,9 @@ KAFKA_4_3 = {
     "repeated_registration_is_known": False,
     "registration_keeps_report": False,
     "failover_knows_shutdowns": False,
+    "kafka_19975": True,
+    "removed_addition_is_dropped": False,
+    "removed_keep_order": False,
 }
 """Apache Kafka 4.3, as far as its released controller was driven (docs/apache-kafka.md)."""
 KAFKA_4_3_CONTROLLER = {name: value for name, value in KAFKA_4_3.items() if name not in BROKERS_SIDE}

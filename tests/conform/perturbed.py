@@ -102,8 +102,9 @@ def others(value: Any) -> Iterator[Any]:
         case list() | tuple() | set() | frozenset() if not hasattr(value, "_fields"):
             yield type(value)(list(value)[1:] if value else [FAR])
         case dict():
-            yield {FAR: FAR} if not value else dict(list(value.items())[1:])
-            yield dict(list(value.items())[:-1])
+            items = list(value.items())
+            yield dict(items[1:]) if items else {FAR: FAR}
+            yield dict(items[:-1])
         case None:
             yield FAR
         case _:

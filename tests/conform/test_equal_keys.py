@@ -113,6 +113,7 @@ MODELS = [
     ("group/join", {}),
     ("streams/probing", {"processes": "2"}),
     ("kraft/raft_torn", {"max_epoch": "3"}),
+    ("kraft/raft_snapshot_torn", {"max_epoch": "3", "max_snapshots": "1"}),
 ]
 
 

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from checker.conform.system import Refusal
 from checker.lang.loader import load
 from impl.adapters.kraft import controllers, initial, processes
-from impl.adapters.kraft.cluster import TOPIC, Cluster, Envelope, ProcessHost, Shape, decide, topic_id
+from impl.adapters.kraft.cluster import TOPIC, Cluster, Envelope, ProcessHost, Shape, topic_id
 from impl.adapters.kraft.core import PythonCore
+from impl.adapters.kraft.deciding import decide
 from impl.adapters.kraft.running import deliver, settled, without_answer
 from impl.kraft.broker import BrokerState
 from impl.kraft.controller import fencing

@@ -318,7 +318,7 @@ class LargeCluster(RuleBasedStateMachine):
         ends = []
         for call in range(calls):
             value = str(first + call)
-            self.world.call(self.messages.AlterConfigRequest(4, "", "retention.ms", value))
+            self.world.call(self.messages.AlterConfigsRequest.of_one(4, "", "retention.ms", value))
             ends.append(self.world.log.end_offset)
         assert not [call for call in self.world.replies if call >= first], "nothing leaves that is not committed"
         self.world.commit(ends[calls // 2])

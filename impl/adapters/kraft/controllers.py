@@ -12,20 +12,15 @@ from impl.adapters.kraft.cluster import (
     TOPIC,
     Cluster,
     ControllerHost,
-    Decided,
     Envelope,
     Log,
     Removal,
     Shape,
-    decide,
-    deciding,
-    fire,
     registration_request,
     topic_id,
-    with_decided,
-    written_in,
 )
 from impl.adapters.kraft.core import ControllerCore, amended, is_kafkas
+from impl.adapters.kraft.deciding import Decided, decide, deciding, fire, with_decided, written_in
 from impl.adapters.kraft.processes import UNWRITTEN, answered
 from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.controller import NO_OP_TIMER, lease_timer

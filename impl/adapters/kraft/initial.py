@@ -21,7 +21,6 @@ from impl.adapters.kraft.cluster import (
     ProcessHost,
     Shape,
     Stable,
-    decide,
     incarnation_id,
     listeners,
     rack,
@@ -29,6 +28,7 @@ from impl.adapters.kraft.cluster import (
 )
 from impl.adapters.kraft.controllers import handle_lifecycle
 from impl.adapters.kraft.core import Core
+from impl.adapters.kraft.deciding import decide
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory, replayed
 from impl.adapters.kraft.quorum import stepped_down
 from impl.adapters.kraft.running import run

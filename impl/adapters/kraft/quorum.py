@@ -11,19 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checker.conform.system import Refusal
-from impl.adapters.kraft.cluster import (
-    Cluster,
-    Committed,
-    ControllerHost,
-    Envelope,
-    ProcessHost,
-    Removal,
-    Stable,
-    Taken,
-    decide,
-)
+from impl.adapters.kraft.cluster import Cluster, ControllerHost, Envelope, ProcessHost, Removal, Stable, Taken
 from impl.adapters.kraft.controllers import released
 from impl.adapters.kraft.core import ControllerCore
+from impl.adapters.kraft.deciding import Committed, decide
 from impl.adapters.kraft.epoch_history import Entry
 from impl.adapters.kraft.processes import waits
 from impl.adapters.kraft.running import deliver, settled

@@ -15,6 +15,7 @@ from impl.kraft.records import (
     ConfigRecord,
     FeatureLevelRecord,
     FenceBrokerRecord,
+    KeptRecord,
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
@@ -97,7 +98,7 @@ def look_at(image: Image, record: Record, epoch: int, *, by_kafka: bool) -> None
         case RemoveTopicRecord():
             require(record.topic_id in image.topics, record, "the topic is there")
         case ConfigRecord():
-            held_value = image.configs.get((record.resource_type, record.resource_name), {}).get(record.name)
+            held_value = image.configs_of(record.resource_type, record.resource_name).get(record.name)
             require(record.value != held_value, record, "a config changes")
         case FeatureLevelRecord():
             require(record.min_feature_level == record.max_feature_level, record, "a feature has one level")
@@ -196,7 +197,7 @@ def look_at_replay(after: Image, record: Record, wanted: Partition | None, befor
             no_config = not any(resource_name == name for _, resource_name in after.configs)
             require(gone and no_config, record, "its replay removes the topic with its partitions and configs")
         case ConfigRecord():
-            value = after.configs.get((record.resource_type, record.resource_name), {}).get(record.name)
+            value = after.configs_of(record.resource_type, record.resource_name).get(record.name)
             require(value == record.value, record, f"its replay leaves {value}")
         case FeatureLevelRecord():
             levels = after.features.get(record.name)
@@ -205,6 +206,9 @@ def look_at_replay(after: Image, record: Record, wanted: Partition | None, befor
         case ProducerIdsRecord():
             found_id = after.next_producer_id
             require(found_id == record.next_producer_id, record, f"its replay leaves {found_id}")
+        case KeptRecord():
+            wanted_value = None if record.removes else record.value
+            require(after.kept.get(record.key) == wanted_value, record, "its replay keeps it, or keeps nothing of it")
 
 
 REGISTRATION = (

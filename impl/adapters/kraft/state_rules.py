@@ -110,6 +110,7 @@ IMAGE: Fields = {
     "configs": plain,
     "features": plain,
     "next_producer_id": plain,
+    "kept": plain,
     "in_isr": non_empty,
     "reassigning": plain,
 }

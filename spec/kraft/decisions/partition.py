@@ -7,7 +7,7 @@ Leaves out: unclean election, ELR (KIP-966).
 
 from __future__ import annotations
 
-from checker.lang import Option, Set, fresh, replace
+from checker.lang import Option, Set, choose, fresh, replace
 from spec.kraft.design import Design
 from spec.kraft.metadata import Metadata, Moving, Partition, Replicas, active_brokers
 from spec.kraft.state import Cluster
@@ -79,6 +79,16 @@ def those_in(replicas: Replicas, brokers: Set[Broker]) -> Replicas:
     return found
 
 
+def by_id(brokers: Set[Broker]) -> Replicas:
+    """The brokers in the order of their ids."""
+    found: Replicas = ()
+    for _ in range(Design.brokers):
+        rest = brokers - replica_set(found)
+        if rest:
+            found = found + (choose(rest),)
+    return found
+
+
 def is_reassigned(partition: Partition) -> bool:
     """A reassignment is under way."""
     return len(partition.adding) > 0 or len(partition.removing) > 0
@@ -103,7 +113,9 @@ def least_isr(partition: Partition) -> int:
 def is_complete(partition: Partition, fewest: int) -> bool:
     """True when the ISR allows the reassignment to end. fewest: members that it must have then."""
     target = target_replicas(partition)
-    added = target - original_replicas(partition)
+    added = replica_set(partition.adding)
+    if Design.removed_addition_is_dropped:
+        added = added & target
     in_sync = partition.isr & target
     if len(in_sync) < fewest or not added <= in_sync:
         return False
@@ -123,7 +135,8 @@ def completed(partition: Partition, fewest: int) -> Partition:
 def reassigned(partition: Partition, target: Replicas) -> Partition:
     """The partition with the reassignment to `target` under way: its replicas first, then those that are to go."""
     before, wanted = replica_set(partition.replicas), replica_set(target)
-    replicas = target + those_in(partition.replicas, before - wanted)
+    gone = those_in(partition.replicas, before - wanted)
+    replicas = target + (gone if Design.removed_keep_order else by_id(before - wanted))
     adding: Moving = those_in(replicas, wanted - before)
     removing: Moving = those_in(replicas, before - wanted)
     if Design.reassignment_replaced:

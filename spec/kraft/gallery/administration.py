@@ -54,6 +54,23 @@ REASSIGNMENT_REPLACED = Bug(
     guard="A second reassignment replaces both lists, counted from the replicas before the first.",
 )
 
+REMOVED_ADDITION_IS_DROPPED = Bug(
+    name="removed-addition",
+    title="A reassignment waits forever for a replica that it is to remove",
+    label="shipped since the repair of KAFKA-19975; no report known",
+    found_in="Apache Kafka 4.3.1 (PartitionReassignmentReplicas.maybeCompleteReassignment)",
+    story="""An operator asks for replicas [2] instead of [0, 1] and, before that completes, for [0]. Replica 2 is now
+        one that the first reassignment adds and the second removes: it stands in both lists. Since the repair of
+        KAFKA-19975 a reassignment waits until all that it adds are in the ISR, of which those that it removes do not
+        count. So it waits for replica 2 as one that is to come, and does not count it when it has come. Though all
+        three are in sync, nothing completes until an operator cancels, or asks for something else.""",
+    model=models.administration.STUCK_REASSIGNMENT,
+    constants={"removed_addition_is_dropped": False, "max_reassignments": 2, "max_crashes": 0},
+    violates=properties.reassignment.reassignment_completes,
+    states=7,
+    guard="A reassignment waits only for those of the replicas that it adds which are to stay.",
+)
+
 LISTING_IS_COMMITTED = Bug(
     name="listing-is-committed",
     title="A listing of reassignments shows what is then lost",
@@ -159,6 +176,6 @@ KIP_516 = Bug(
 )
 
 BUGS = [
-    KAFKA_15665, KAFKA_19975, KAFKA_14616, KIP_516, REASSIGNMENT_REPLACED, CANCEL_KEEPS_MIN_ISR,
-    COMPLETION_KEEPS_MIN_ISR, LISTING_IS_COMMITTED, UNFENCING_JOINS_NO_ISR,
+    KAFKA_15665, KAFKA_19975, KAFKA_14616, KIP_516, REASSIGNMENT_REPLACED, REMOVED_ADDITION_IS_DROPPED,
+    CANCEL_KEEPS_MIN_ISR, COMPLETION_KEEPS_MIN_ISR, LISTING_IS_COMMITTED, UNFENCING_JOINS_NO_ISR,
 ]  # fmt: skip

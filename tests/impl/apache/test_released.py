@@ -68,9 +68,13 @@ def test_what_conforms(model: str, changes: dict[str, object], verdict: str, tra
         ("membership", {"repeated_registration_is_known": True}, 5, "image.offset"),
         ("restarts", {"registration_keeps_report": True}, 8, "lagging"),
         ("restarts", {"failover_knows_shutdowns": True}, 9, "shutdowns"),
+        ("stuck_reassignment", {"removed_addition_is_dropped": True, "max_crashes": 0, "max_reassignments": 2}, 3,
+         "replicas"),
+        ("stuck_reassignment", {"removed_keep_order": True, "max_crashes": 0, "max_reassignments": 2}, 3, "replicas"),
+        ("reassignment", {"kafka_19975": False, "max_reassignments": 1}, 3, "replicas"),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_what_it_does_otherwise(model: str, changes: dict[str, object], step: int, says: str) -> None:
     """Each switch of the setting is told from its opposite."""
     report = driven(model, load_system(f"apache-kafka:{VERSION}"), changes, step)

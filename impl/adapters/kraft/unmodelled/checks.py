@@ -8,7 +8,7 @@ from impl.adapters.kraft.cluster import ControllerHost, Shape
 from impl.adapters.kraft.unmodelled import membership, partitions, scripts, topics
 from impl.adapters.kraft.unmodelled.asking import Asking, DocumentError
 from impl.kraft.image import Image
-from impl.kraft.messages import AlterConfigRequest, UpdateFeatureRequest
+from impl.kraft.messages import AlterConfigsRequest, UpdateFeatureRequest
 from impl.kraft.records import BROKER_RESOURCE
 
 CHECKS = (
@@ -18,6 +18,7 @@ CHECKS = (
     membership.timers,
     topics.refused_topics,
     topics.created_topics,
+    topics.more_partitions,
     topics.deletions,
     topics.configs,
     partitions.elections,
@@ -67,11 +68,11 @@ def snapshots(shape: Shape, host: ControllerHost) -> None:
     asking = Asking(host)
     asking.ask(UpdateFeatureRequest("feature", 3))
     for resource in ("", *(str(id_) for id_ in asking.image.registrations)):
-        asking.ask(AlterConfigRequest(BROKER_RESOURCE, resource, "min.insync.replicas", "1"))
+        asking.ask(AlterConfigsRequest.of_one(BROKER_RESOURCE, resource, "min.insync.replicas", "1"))
     for kept_ms in ("2", None):
-        asking.ask(AlterConfigRequest(BROKER_RESOURCE, "", "retention.ms", kept_ms))
+        asking.ask(AlterConfigsRequest.of_one(BROKER_RESOURCE, "", "retention.ms", kept_ms))
     for id_ in list(asking.image.registrations)[:1]:
-        asking.ask(AlterConfigRequest(BROKER_RESOURCE, str(id_), "min.insync.replicas", None))
+        asking.ask(AlterConfigsRequest.of_one(BROKER_RESOURCE, str(id_), "min.insync.replicas", None))
     written = asking.core.snapshot()
     loaded = shape.controller(written)
     for name, value in contents(asking.core.committed).items():
@@ -87,7 +88,7 @@ def copies(asking: Asking) -> None:
         core, copy = asking.core, asking.core.copy()
         changing, kept = (core, copy) if original_changes else (copy, core)
         before = contents(kept.speculative)
-        config = AlterConfigRequest(BROKER_RESOURCE, "", "retention.ms", str(level))
+        config = AlterConfigsRequest.of_one(BROKER_RESOURCE, "", "retention.ms", str(level))
         for request in (UpdateFeatureRequest("feature", level), config):
             effects = changing.handle(0, request, asking.now_ms)
             asking.require(bool(effects), "a change is written")
@@ -108,6 +109,7 @@ def contents(image: Image) -> dict[str, object]:
         "configs": {resource: dict(values) for resource, values in image.configs.items()},
         "features": dict(image.features),
         "next producer id": image.next_producer_id,
+        "kept": dict(image.kept),
         "in_isr": {broker_id: frozenset(keys) for broker_id, keys in image.in_isr.items() if keys},
         "reassigning": frozenset(image.reassigning),
     }

@@ -11,7 +11,7 @@ from impl.adapters.kraft.unmodelled.topics import MIN_INSYNC, OTHER, OTHER_ID
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Partition, PartitionKey
 from impl.kraft.messages import (
-    AlterConfigRequest,
+    AlterConfigsRequest,
     AlterPartitionReassignmentRequest,
     AlterPartitionRequest,
     ElectPreferredLeaderRequest,
@@ -90,9 +90,9 @@ def least_in_sync(make: Make) -> None:
             if partition.is_reassigning or len(partition.replicas) < 2 or not is_there:
                 continue
             asking = make()
-            asking.ask(AlterConfigRequest(BROKER_RESOURCE, "", MIN_INSYNC, str(of_cluster)))
+            asking.ask(AlterConfigsRequest.of_one(BROKER_RESOURCE, "", MIN_INSYNC, str(of_cluster)))
             if of_topic is not None:
-                asking.ask(AlterConfigRequest(TOPIC_RESOURCE, topic, MIN_INSYNC, str(of_topic)))
+                asking.ask(AlterConfigsRequest.of_one(TOPIC_RESOURCE, topic, MIN_INSYNC, str(of_topic)))
             shrunk_to(asking, topic, key, partition, of_topic or of_cluster)
 
 
@@ -124,7 +124,7 @@ def cancels(make: Make) -> None:
         cancel = AlterPartitionReassignmentRequest(topic, key[1], None)
         for least in range(1, len(partition.isr) + 2) if partition.is_reassigning else ():
             asking = make()
-            asking.ask(AlterConfigRequest(TOPIC_RESOURCE, topic, MIN_INSYNC, str(least)))
+            asking.ask(AlterConfigsRequest.of_one(TOPIC_RESOURCE, topic, MIN_INSYNC, str(least)))
             is_small = len(rest) < (least if len(partition.isr) >= least else 1)
             asking.wants(cancel, ErrorCode.INVALID_REPLICA_ASSIGNMENT if is_small else ErrorCode.NONE,
                          () if is_small else None)  # fmt: skip

@@ -9,7 +9,7 @@ from impl.adapters.kraft.unmodelled.asking import Asking
 from impl.adapters.kraft.unmodelled.topics import MIN_INSYNC, OTHER, OTHER_ID
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
-    AlterConfigRequest,
+    AlterConfigsRequest,
     AlterPartitionReassignmentRequest,
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
@@ -63,7 +63,7 @@ def reassignment_of_two(make: Make) -> None:
     cancelled = PartitionChangeRecord(0, OTHER_ID, (first,), LEADER_UNCHANGED, (first,), (), ())
     begun().wants(cancel, ErrorCode.NONE, (cancelled,))
     asking = begun()
-    asking.ask(AlterConfigRequest(TOPIC_RESOURCE, OTHER, MIN_INSYNC, "2"))
+    asking.ask(AlterConfigsRequest.of_one(TOPIC_RESOURCE, OTHER, MIN_INSYNC, "2"))
     asking.wants(cancel, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
     completes = PartitionChangeRecord(0, OTHER_ID, (second, third), second, (second, third), (), ())
     asking.wants(led_by(asking, brokers), ErrorCode.NEW_LEADER_ELECTED, (completes,))
@@ -78,7 +78,7 @@ def completion_below_min_isr(make: Make) -> None:
     create = CreateTopicRequest(OTHER, OTHER_ID, assignments=(brokers[:2],), configs=((MIN_INSYNC, "1"),))
     asking.wants(create, ErrorCode.NONE, None)
     asking.wants(AlterPartitionReassignmentRequest(OTHER, 0, brokers[2:]), ErrorCode.NONE, None)
-    asking.ask(AlterConfigRequest(TOPIC_RESOURCE, OTHER, MIN_INSYNC, "2"))
+    asking.ask(AlterConfigsRequest.of_one(TOPIC_RESOURCE, OTHER, MIN_INSYNC, "2"))
     waits = (PartitionChangeRecord(0, OTHER_ID, isr=brokers),)
     asking.wants(led_by(asking, brokers), ErrorCode.NONE, waits)
 
