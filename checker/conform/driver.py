@@ -93,15 +93,11 @@ class Driver:
 
     def attempt(self, system: Any, action: str, arguments: Mapping[str, Any], before: Any) -> bool:
         """Try what the spec refuses. Whether there was something to try."""
-        try:
+        with _diverging(system):
             after = self._system.attempt(system, action, arguments, before)
             if after is None or after is system or isinstance(after, Refusal) or after == system:
                 return after is not None
             old, new = self._whole_before(system), self._whole(after)
-        except SpecError:
-            raise
-        except Exception as error:
-            raise Diverges(_raised(error), system=system) from error
         if old == new:
             return True
         (looked, key), (looks, new_key) = self._canonical.pair(*old), self._canonical.pair(*new)

@@ -125,13 +125,14 @@ class _Holder:
 
     def __init__(self, function: FunctionType) -> None:
         self.function = function
-        self._version, self._claims = 0, dict[str, Claim]()  # of the binding that was in force last
+        self._version = 0  # of the binding that was in force last
+        self._claims: Mapping[str, Claim] = {}
 
     def __call__(self, name: str, value: Any) -> Any:
         version = binding_version()
         if version:
             if version != self._version:
-                self._version, self._claims = version, dict(claims_of(self.function))
+                self._version, self._claims = version, claims_of(self.function)
             claim = self._claims.get(name)
             if isinstance(claim, AnyInteger):
                 if not isinstance(value, int) or isinstance(value, bool):

@@ -164,8 +164,8 @@ class Templates:
         self._identities = self._places.identities
 
     def families(self) -> list[tuple[str, list[Fact]]]:
-        """(a bag, the facts of any i and m of that bag) for each bag, and first ("", the facts of any i)."""
-        return [(bag, self._facts(bag)) for bag in ("", *self._places.slots)]
+        """(a bag, the facts of any i and m of that bag) for each bag with room, and first ("", the facts of any i)."""
+        return [(bag, self._facts(bag)) for bag in ("", *(bag for bag, size in self._places.slots.items() if size))]
 
     def choices(self, bag: str) -> list[Choice]:
         return [(i, m) for i in range(max(1, self._identities)) for m in range(self._places.slots.get(bag, 1))]

@@ -93,6 +93,13 @@ def test_no_reached_state_refutes_a_candidate(target: str) -> None:
         assert [c.text for c in candidates if evaluate(c.condition, codes, {}, memo)] == []
 
 
+def test_a_bag_without_room_has_no_facts() -> None:
+    model = load("heartbeat/live_record")
+    model.bind()
+    program, graph = compile_model(model), Graph()
+    assert [bag for bag, _ in Templates(model.state_type, program, graph).families()] == [""]
+
+
 def test_houdini_drops_what_rests_on_what_it_drops() -> None:
     """Without the candidate that carries it, another one is no longer inductive."""
     model = load(POST).with_properties([])

@@ -60,7 +60,7 @@ def test_random_walks(pin: Pin) -> None:
     random_walks(pair_of(pin), seed=1, walks=WALKS, steps=STEPS)
 
 
-NAMES = ["membership", "lossy", "twins", "isr", "quorum", "shutdown", "reassignment", "recreated"]
+NAMES = ["membership", "lossy", "twins", "isr", "quorum", "shutdown", "reassignment", "recreated", "raft_snapshot"]
 
 
 @pytest.mark.sample(2)

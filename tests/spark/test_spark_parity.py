@@ -80,6 +80,14 @@ def test_heartbeats_on_spark(spark: Cluster) -> None:
     assert (found["verdict"], found["distinct"]) == ("holds", 12_045_301)
 
 
+@pytest.mark.large("eleven million states: some minutes")
+def test_streams_on_spark(spark: Cluster) -> None:
+    model = load("streams/both", {"processes": "4"})
+    found = outcome(check(model, SparkOptions(partitions=2), started=time.perf_counter()))
+    assert found == locally(model)
+    assert (found["verdict"], found["distinct"], found["generated"]) == ("holds", 11_325_635, 60_589_361)
+
+
 @pytest.mark.usefixtures("no_cluster")
 def test_a_search_that_forgets_what_it_has_seen_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard_tasks, "mark_seen", lambda *arguments: None)

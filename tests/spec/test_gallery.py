@@ -53,6 +53,7 @@ def test_each_bug_is_pinned(design: str, bug: Bug) -> None:
     assert pin.expected["violated"][bug.violates.name] == bug.states
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize(("design", "bug"), EVERY, ids=[bug.name for _, bug in EVERY])
 def test_each_page_is_what_its_steps_give(design: str, bug: Bug) -> None:
     """All of a page but that no run is shorter, and what a lasso never does: pins see to these by a search."""

@@ -273,6 +273,14 @@ MUTANTS = [
            "s.voters[voter].has_fetched = True"),
     Mutant("appended_batch_commits", "raft_cut", "high_watermark", "2 * has_up_to(leader, name, end)",
            "2 * has_up_to(leader, name, end) - 1"),
+    Mutant("committed_is_with_a_majority", "quorum_log", "replace_log", "shared(member.log, written) < end"),
+    Mutant("snapshot_is_committed", "raft_snapshot", "end_of_snapshot", "2 * voter.high_watermark",
+           "2 * len(voter.log)"),
+    Mutant("applied_is_committed", "raft_snapshot", "restarted_at", "high_watermark=batches",
+           "high_watermark=len(leader.log)"),
+    Mutant("catches_up_by_a_snapshot", "raft_snapshot", "needs_snapshot", "2 * end < leader.log_start", "False"),
+    Mutant("snapshot_is_committed", "raft_snapshot_crash", "restarted", "high_watermark=known", "high_watermark=0"),
+    Mutant("snapshot_is_committed", "raft_snapshot_crash", "restarted", "voter.log[:end]", "voter.log[:kept]"),
     Mutant("epochs_of_voters_rise", "raft_torn", "adopt_epoch", "hearing.epoch < known.epoch or learns_leader", "True"),
 ]  # fmt: skip
 

@@ -27,7 +27,7 @@ EXAMPLES = 60  # codes that are changed at random
 
 PINS = [p for p in read_pins(ROOT / "tests" / "pins.toml") if ".py" in p.target]
 SMALL_PINS = [p for p in PINS if 0 < p.expected.get("distinct", 0) <= SMALL]
-KRAFT = ["kraft/membership", "kraft/twins", "kraft/isr"]
+KRAFT = ["kraft/membership", "kraft/twins", "kraft/isr", "kraft/raft_snapshot_crash"]
 
 
 def encoded(target: str, changes: dict[str, str] | None = None, setting: str | None = None) -> Encoded:

@@ -103,7 +103,8 @@ class ObservedSteps:
 
 
 def observed_steps_of(model: BoundModel) -> ObservedSteps:
-    """The compiled steps of a bound model, from the cache where they are there."""
+    """The compiled steps of a bound model, from the cache where they are there. Its properties are left out."""
+    model = model.with_properties([])
     key = f"{model.key()}-follow"
     found = load_entry(key)
     if found is None:
