@@ -18,6 +18,7 @@ from impl.group.tool import ask
 from impl.group.znodes import COORDINATOR
 from impl.runtime.client import Address
 from tests.cluster import stopping
+from tests.cluster.links import Links
 from tests.cluster.processes import free_ports
 from tests.cluster.proxy import Proxy
 from tests.cluster.zookeeper import Ensemble
@@ -66,11 +67,12 @@ class Cluster:
         self.admin.ensure_path(self.root)
         self.further = {**BROKER, **(further or {})}
         self.topics = topics
-        self.links: dict[int, Proxy] = {}
+        self.links: dict[int, Links] = {}
         """Of linked brokers, to ZooKeeper."""
         self.fronts: dict[int, Proxy] = {}
-        """Of linked brokers, from consumers."""
-        self._ports: dict[int, int] = {}
+        """Of linked brokers, and of one that has the data, from consumers."""
+        self._ensemble = ensemble
+        self._listeners: dict[int, str] = {}
         self.brokers: dict[int, ForkedProcess] = {}
         self.consumers: dict[str, ForkedProcess] = {}
         self.processes: list[ForkedProcess] = []
@@ -86,24 +88,30 @@ class Cluster:
         }  # fmt: skip
         if self.is_linked:
             if broker not in self.links:
-                self._link(broker)
-            settings["zk.connect"] = f"{self.links[broker].address}{self.root}"
-            settings["listeners"] = f"127.0.0.1:{self._ports[broker]}"
-            settings["advertised.listeners"] = self.fronts[broker].address
+                self.links[broker] = Links(self._ensemble)
+            settings["zk.connect"] = f"{self.links[broker].hosts}{self.root}"
+            settings |= self._front(broker)
         self.brokers[broker] = self._started("impl.group.process", f"broker{broker}", settings, records=self.is_linked)
 
     def start_data_broker(self, broker: int, topics: str) -> None:
-        """Start a broker that has these topics and is never the coordinator; it is not linked, and no pause ends it."""
+        """Start a broker that has these topics and is never the coordinator.
+
+        Of a linked cluster it is linked with consumers only, so that who produces always reaches it.
+        """
         settings = {
             **self.further, "brokerid": str(broker), "zk.connect": f"{self.hosts}{self.root}",
             "zk.sessiontimeout.ms": str(DATA_SESSION_MS), "topic.partition.count.map": topics,
+            **(self._front(broker) if self.is_linked else {}),
         }  # fmt: skip
         self.brokers[broker] = self._started("tests.impl.group.data_broker", f"broker{broker}", settings)
 
-    def _link(self, broker: int) -> None:
-        (self._ports[broker],) = free_ports(1)
-        self.links[broker] = Proxy(self.hosts)
-        self.fronts[broker] = Proxy(f"127.0.0.1:{self._ports[broker]}")
+    def _front(self, broker: int) -> dict[str, str]:
+        """Where a broker listens, and where consumers reach it instead: the same whenever it is started again."""
+        if broker not in self.fronts:
+            (port,) = free_ports(1)
+            self._listeners[broker] = f"127.0.0.1:{port}"
+            self.fronts[broker] = Proxy(self._listeners[broker])
+        return {"listeners": self._listeners[broker], "advertised.listeners": self.fronts[broker].address}
 
     def start_consumer(self, consumer: str, group: str = "g", **further: str) -> None:
         enough = 1 if self.is_linked else len(self.brokers)  # linked brokers may be down

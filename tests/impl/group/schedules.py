@@ -2,12 +2,14 @@
 
 usage: python -m tests.impl.group.schedules [--count N] [--first SEED] [--at-once N] [--done FILE]
 
-Two brokers of which one is the coordinator, consumers of one group, and a third broker that has the partitions and that
-no fault hits. Records are produced all the while: that none is skipped (G6), and none consumed by an assignment after a
-later one (G1), is looked at in what the consumers wrote; all the rest is held to the model. `--done FILE` keeps there
-which seeds were run, with their figures; stopped (Ctrl-C, SIGTERM) and called again, it goes on with the rest, and with
-those for which the machine was too slow to begin. A run that fails is kept, trace and logs, in the folder that is
-printed. Exit codes: 0 all are as they should be, 1 some are not, 3 stopped before the end.
+Two brokers of which one is the coordinator, consumers of one group, and a third broker that has the partitions:
+consumers may be cut off from it, and nothing else happens to it. Two setups take turns: one server of ZooKeeper, and an
+ensemble of three whose leader is killed. Records are produced all the while: that none is skipped (G6), and none
+consumed by an assignment after a later one (G1), is looked at in what the consumers wrote; all the rest is held to the
+model. `--done FILE` keeps there which seeds were run, with their figures; stopped (Ctrl-C, SIGTERM) and called again,
+it goes on with the rest, and with those for which the machine was too slow to begin. A run that fails is kept, trace
+and logs, in the folder that is printed. Exit codes: 0 all are as they should be, 1 some are not, 3 stopped before the
+end.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from pathlib import Path
 
 from impl.group.znodes import count_path
 from impl.zookeeper.transaction_log import Logged
-from tests.cluster.proxy import BOTH, Direction
+from tests.cluster.links import Links
+from tests.cluster.proxy import BOTH, Direction, Proxy
 from tests.cluster.recordings import NotBegunError, below
 from tests.cluster.schedules import Agenda, Outages, Run, Schedules
 from tests.cluster.zookeeper import Ensemble
@@ -35,20 +38,30 @@ CONSUMERS = ("a", "b", "c")
 PARTITIONS = 3
 STEPS = 4
 END_LIMIT_S = 60.0
+_MOMENT_S = 0.008
+"""Of a ZooKeeper's leader that is killed: what was begun before may be under way."""
 PHASES = ("STOPPING", "COMMITTING", "WRITING", "STARTING")
 ACTIONS = (
     "kill_consumer", "stop_consumer", "pause_consumer", "pause_consumer", "kill_coordinator", "kill_at_phase",
     "kill_at_phase", "pause_coordinator", "cut_from_zookeeper", "cut_from_consumers", "cut_from_consumers",
+    "cut_from_data",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Setup:
-    """There is one."""
+    """As tests.cluster.schedules has it."""
 
-    name: str = "repaired"
+    name: str
     servers: int = 1
     constants: tuple[str, ...] = ()
+
+    @property
+    def actions(self) -> Sequence[str]:
+        return ACTIONS if self.servers == 1 else (*ACTIONS, "kill_leader", "kill_leader")
+
+
+SETUPS = (Setup("one server"), Setup("ensemble", servers=3))
 
 
 @dataclass(frozen=True)
@@ -73,8 +86,9 @@ class Ended:
 class Schedule:
     """One schedule: its processes, its faults, and a producer."""
 
-    def __init__(self, ensemble: Ensemble, seed: int, folder: Path) -> None:
-        self.seed = seed
+    def __init__(self, ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> None:
+        self.seed, self.outages = seed, outages
+        self.actions = SCHEDULES.setup_of(seed).actions
         self.random = random.Random(seed)
         folder.mkdir(parents=True)
         self.cluster = Cluster(ensemble, folder, brokers=0, topics="", is_linked=True)
@@ -103,7 +117,7 @@ class Schedule:
         producer.start()
         try:
             for _ in range(STEPS):
-                self.act(self.random.choice(ACTIONS))
+                self.act(self.random.choice(self.actions))
                 self.agenda.wait(self.random.uniform(0.1, 1.2 * SESSION_MS / 1000))
             self.agenda.wait_for_all()
         except AssertionError as error:
@@ -150,6 +164,10 @@ class Schedule:
             self.agenda.after(lasts_s, process.resume)
         elif action.endswith("consumer"):
             cluster.start_consumer(consumer)
+        elif action == "cut_from_data":
+            self.cut(cluster.fronts[DATA], ways, lasts_s)
+        elif action == "kill_leader":
+            self.outages.kill(self.outages.leader(), self.random.uniform(0.0, _MOMENT_S), lasts_s)
         elif coordinator is not None:
             self.act_on(action, coordinator, lasts_s, phase, ways)
 
@@ -165,9 +183,12 @@ class Schedule:
             process.pause()
             self.agenda.after(lasts_s, process.resume)
         else:
-            link = (cluster.links if action == "cut_from_zookeeper" else cluster.fronts)[coordinator]
-            link.cut(*ways)
-            self.agenda.after(lasts_s, link.heal)
+            links = cluster.links if action == "cut_from_zookeeper" else cluster.fronts
+            self.cut(links[coordinator], ways, lasts_s)
+
+    def cut(self, link: Links | Proxy, ways: Sequence[Direction], lasts_s: float) -> None:
+        link.cut(*ways)
+        self.agenda.after(lasts_s, link.heal)
 
     def start_again(self, consumer: str) -> None:
         self.cluster.consumers[consumer].kill()
@@ -233,10 +254,10 @@ def judgement(consumed: Iterable[Consumed]) -> str:
 
 
 def run(ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended:
-    return Schedule(ensemble, seed, folder).run()
+    return Schedule(ensemble, seed, folder, outages).run()
 
 
-SCHEDULES = Schedules("tests.impl.group.schedules", "tests/impl/group/recorded.py", (Setup(),), run)
+SCHEDULES = Schedules("tests.impl.group.schedules", "tests/impl/group/recorded.py", SETUPS, run)
 
 if __name__ == "__main__":
     sys.exit(SCHEDULES.main())
