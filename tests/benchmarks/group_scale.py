@@ -3,9 +3,9 @@
 usage: python -m tests.benchmarks.group_scale [--consumers N] [--groups N] [--minutes N] [--largest N]
 
 The consumers are whole but for their fetchers: the partitions that they are assigned move by an offset every few
-seconds. All are in this process, so that what is measured has its time in it, too. They start at once; then pings are
-measured for so many minutes; then one more group starts, of so many consumers as --largest says; then the coordinator
-is killed, and the other broker is elected.
+seconds. All are in this process, so that what is measured has its time in it, too: how late it is, and by whose doing,
+is told beside that of the coordinator. They start at once; then pings are measured for so many minutes; then one more
+group starts, of so many consumers as --largest says; then the coordinator is killed, and the other broker is elected.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from impl.group.consumer import State
 from impl.group.consumer_process import ConsumerProcess
 from impl.group.settings import BrokerSettings, ConsumerSettings
+from impl.runtime.lag import Lag, watch_lag
 from tests.benchmarks.printing import line
 from tests.cluster.zookeeper import zookeeper
 from tests.impl.group.cluster import Cluster
@@ -77,7 +78,9 @@ class Load:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.consumers: list[LoadingConsumer] = []
-        self._tasks: list[asyncio.Task[object]] = []
+        self.lags: list[Lag] = []
+        """Of the loop that all of them share, in the order of time."""
+        self._tasks: list[asyncio.Task[object]] = [asyncio.create_task(watch_lag(self.lags.append))]
 
     async def add(self, names: Sequence[tuple[str, str]]) -> None:
         """Start consumers: group and id of each."""
@@ -166,27 +169,38 @@ def told(before: dict[str, float], after: dict[str, float], took_s: float) -> No
     line("of each second, it waited for a processor", f"{waited_ms / took_s:.0f} ms", "-")
 
 
+def told_of_consumers(lags: Sequence[Lag], took_s: float) -> None:
+    """How late the process of the consumers was."""
+    late_ms = sorted(lag.late_ms for lag in lags)
+    bounds = f"by up to {late_ms[int(0.99 * len(late_ms))]:,.0f} ms and {late_ms[-1]:,.0f} ms"
+    line("timers of the consumers late, 99% of them, and all", bounds, "-")
+    waited_ms = sum(lag.waited_ms for lag in lags)
+    line("of each second, they waited for a processor", f"{waited_ms / took_s:.0f} ms", "-")
+
+
 async def measure(cluster: Cluster, consumers: int, groups: int, minutes: float, largest: int) -> None:
     load = Load(cluster)
     moves = asyncio.create_task(load.moves())
     began_s = time.monotonic()
     await load.add([(f"g{number % groups}", f"c{number}") for number in range(consumers)])
     await load.until(is_started)
-    waited_s = max(0.0, time.monotonic() - began_s)
-    line(f"{consumers:,} consumers in {groups} groups are started", f"{waited_s:.1f} s", "-")
+    line(f"{consumers:,} consumers in {groups} groups are started", f"{time.monotonic() - began_s:.1f} s", "-")
     size = consumers // groups
     took_ms = await asyncio.to_thread(load.longest_rebalance_ms, lambda _: True)
     line(f"the longest rebalance of a group of {size}", f"{took_ms:,} ms", "1,000 ms")
     gc.collect()
     gc.freeze()  # else what is measured has the pauses of this process in it
     await asyncio.sleep(_SETTLES_S)
+    load.lags.clear()
     before, began_s, used_before_s = await asyncio.to_thread(load.metrics), time.monotonic(), load.cpu_s()
     await asyncio.sleep(60 * minutes)
-    after, used_s = await asyncio.to_thread(load.metrics), load.cpu_s()
+    lags, after, used_s = tuple(load.lags), await asyncio.to_thread(load.metrics), load.cpu_s()
     count = after["PingTimeMs_count"] - before["PingTimeMs_count"]
     each = " and ".join(f"{1e6 * (b - a) / count:.0f} us" for a, b in zip(used_before_s, used_s, strict=True))
     line("processor time a ping, of the coordinator and of consumers", each, "-")
-    told(before, after, time.monotonic() - began_s)
+    took_s = time.monotonic() - began_s
+    told(before, after, took_s)
+    told_of_consumers(lags, took_s)
     for one in await asyncio.to_thread(load.lines, "this process is late"):
         waited = f"{one['waited_ms']:,} ms of it without a processor, {one['used_ms']:,} ms with one"
         line(f"broker {one['broker']} was late by {one['late_ms']:,} ms", waited)

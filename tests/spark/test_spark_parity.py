@@ -88,6 +88,15 @@ def test_streams_on_spark(spark: Cluster) -> None:
     assert (found["verdict"], found["distinct"], found["generated"]) == ("holds", 11_325_635, 60_589_361)
 
 
+@pytest.mark.large("four broken properties in a third of a million states: a minute or two")
+def test_the_consumer_coordinator_as_written_on_spark(spark: Cluster) -> None:
+    model = load("group/mixed", setting="draft")
+    options = SparkOptions(partitions=2, all_violations=True)
+    found = outcome(check(model, options, started=time.perf_counter()))
+    assert found == locally(model, all_violations=True)
+    assert (found["verdict"], found["distinct"], found["generated"]) == ("violated", 362_076, 1_448_182)
+
+
 @pytest.mark.usefixtures("no_cluster")
 def test_a_search_that_forgets_what_it_has_seen_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard_tasks, "mark_seen", lambda *arguments: None)
