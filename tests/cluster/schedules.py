@@ -29,7 +29,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from impl.zookeeper.transaction_log import Logged
 from tests.cluster import stopping
 from tests.cluster.recordings import NotBegunError
-from tests.cluster.zookeeper import Ensemble, Server, zookeeper
+from tests.cluster.zookeeper import Ensemble, NotServingError, Server, zookeeper
 from tests.conftest import ROOT
 
 _BATCH = 25
@@ -198,7 +198,10 @@ class Schedules(Generic[S]):
         for servers in sorted({setup.servers for setup in self.setups}):
             own = [seed for seed in seeds if self.setup_of(seed).servers == servers]
             if own and not stopping.asked():
-                found += self._run_on(servers, own, folder, at_once)
+                try:
+                    found += self._run_on(servers, own, folder, at_once)
+                except NotServingError as error:  # at the beginning, or a server that was killed did not come back
+                    found += [Run(seed, "", None, str(error)) for seed in own]
         return found
 
     def run_until_begun(self, seeds: Iterable[int], folder: Path, *, at_once: int) -> list[Run]:
@@ -307,7 +310,8 @@ class Schedules(Generic[S]):
             print(verdicts.report, end="", flush=True)
             for one in runs:
                 if one.seed in verdicts.reasons:
-                    shutil.copytree(Path(scratch) / str(one.seed), folder / str(one.seed))
+                    if (Path(scratch) / str(one.seed)).exists():  # it does not where no server came up
+                        shutil.copytree(Path(scratch) / str(one.seed), folder / str(one.seed))
                     (folder / f"{one.seed}.ndjson").write_text(one.trace)
         return [
             {

@@ -1,10 +1,11 @@
-"""Schedules that are asked to stop: at once, and what had ended is kept."""
+"""Schedules that are asked to stop do so at once, and keep what had ended, as where ZooKeeper does not serve."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ import pytest
 from impl.zookeeper.transaction_log import Logged
 from tests.cluster import schedules, stopping
 from tests.cluster.schedules import Agenda, Outages, Run, Schedules
-from tests.cluster.zookeeper import Ensemble
+from tests.cluster.zookeeper import Ensemble, NotServingError
 
 
 @dataclass(frozen=True)
@@ -68,3 +69,20 @@ def test_schedules_that_are_asked_to_stop_keep_what_had_ended(
     assert commands.main(arguments) == 0
     assert sorted(ran) == sorted([2, 4, *range(10)]), "the rest, once each"
     assert "alone: 5 runs, 5 accepted, 5 steps" in capsys.readouterr().out
+
+
+def test_those_whose_servers_do_not_come_up_never_began_and_the_others_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def one_server_only(servers: int) -> Iterator[Ensemble]:
+        if servers > 1:
+            raise NotServingError("ZooKeeper does not serve")
+        yield Ensemble((), {})
+
+    monkeypatch.setattr(schedules, "zookeeper", one_server_only)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    commands = Schedules("m", "", (Setup("alone", 1), Setup("ensemble", 3)), lambda _, seed, *rest: Ended(seed))
+    done = tmp_path / "done.ndjson"
+    assert commands.main(["--count", "4", "--done", str(done)]) == 1
+    assert [json.loads(line)["seed"] for line in done.read_text().splitlines()] == [0, 2], "the others are run again"

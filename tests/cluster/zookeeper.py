@@ -51,6 +51,10 @@ _JVM = (
 # Not forced to disk: a killed process loses nothing that it handed to the operating system.
 
 
+class NotServingError(RuntimeError):
+    """Servers that were started do not serve in time, or have ended."""
+
+
 class Server:
     """A server of an ensemble. number: from 1. address: "127.0.0.1:port", for clients."""
 
@@ -112,7 +116,7 @@ class Ensemble:
         return ",".join(server.address for server in self.servers)
 
     def start(self) -> None:
-        """Start what does not run; returns when every server serves. Raises RuntimeError with what a server wrote."""
+        """Start what does not run; returns when every server serves. Raises NotServingError with what one wrote."""
         for server in self.servers:
             if server.process is None:
                 server.start()
@@ -124,7 +128,7 @@ class Ensemble:
         while sum(bool(server.mode()) for server in self.servers) < count:
             dead = [s for s in self.servers if s.process is not None and s.process.exit_code is not None]
             if dead or time.monotonic() > end:
-                raise RuntimeError(f"ZooKeeper does not serve:\n{(dead or list(self.servers))[0].output()}")
+                raise NotServingError(f"ZooKeeper does not serve:\n{(dead or list(self.servers))[0].output()}")
             time.sleep(0.05)
 
     def leader(self) -> Server | None:

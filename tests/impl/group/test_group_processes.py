@@ -15,6 +15,8 @@ from impl.runtime.wire import Frames
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.impl.group.cluster import LIMIT_S, Cluster, cluster
 
+DATA = 2
+
 pytestmark = [pytest.mark.xdist_group("zookeeper"), pytest.mark.long("real time: a minute of wall clock")]
 
 
@@ -115,6 +117,27 @@ def test_a_consumer_that_was_paused_for_too_long_consumes_nothing_on_waking(two_
     run.consumers["b"].resume()
     run.wait_for(lambda: run.are_fetched(4, {"a", "b"}))
     assert [one.consumer for one in run.consumed()] == ["a"]
+
+
+def test_consumers_that_are_cut_off_from_the_data_only_are_not_suspected(server: Ensemble, tmp_path: Path) -> None:
+    with cluster(server, tmp_path, brokers=0, topics="", is_linked=True) as run:
+        run.start_data_broker(DATA, "t:2")
+        run.start_broker(0)
+        run.start_consumer("a")
+        run.wait_for(lambda: run.are_fetched(2, {"a"}))
+        run.produce(DATA, 0, ["before"])
+        run.wait_for(lambda: "before" in payloads_of(run))
+        run.fronts[DATA].cut()
+        run.produce(DATA, 0, ["meanwhile"])
+        # Who is not heard of for a session, and the pings that may fail, is dead: wait for the pings of three sessions.
+        trace = next(trace for name, trace, _ in run.lives if name == "a")
+        count = trace.read_text().count("take_ping")
+        run.wait_for(lambda: trace.read_text().count("take_ping") > count + 9)
+        assert "meanwhile" not in payloads_of(run) and run.are_fetched(2, {"a"})
+        run.fronts[DATA].heal()
+        run.wait_for(lambda: "meanwhile" in payloads_of(run))
+        assert len({(one.epoch, one.attempt) for one in run.consumed()}) == 1
+        assert '"removed"' not in run.brokers[0].log.read_text()
 
 
 def test_a_group_of_consumers_of_0_7_is_refused(two_brokers: Cluster) -> None:
