@@ -6,6 +6,7 @@ The consumers are whole but for their fetchers: the partitions that they are ass
 seconds. All are in this process, so that what is measured has its time in it, too: how late it is, and by whose doing,
 is told beside that of the coordinator. They start at once; then pings are measured for so many minutes; then one more
 group starts, of so many consumers as --largest says; then the coordinator is killed, and the other broker is elected.
+Ctrl-C and SIGTERM end all processes, with exit code 3.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import itertools
 import json
 import os
 import re
+import signal
+import sys
 import tempfile
 import time
 import urllib.request
@@ -228,13 +231,15 @@ async def measure(cluster: Cluster, consumers: int, groups: int, minutes: float,
     await load.stop()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.group_scale")
     parser.add_argument("--consumers", type=int, default=CONSUMERS)
     parser.add_argument("--groups", type=int, default=GROUPS)
     parser.add_argument("--minutes", type=float, default=MINUTES)
     parser.add_argument("--largest", type=int, default=LARGEST)
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # else processes are left behind
     with zookeeper() as ensemble, tempfile.TemporaryDirectory(prefix="scale-") as folder:
         cluster = Cluster(ensemble, Path(folder), brokers=0, topics="", further=_BROKER)
         try:
@@ -243,9 +248,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 cluster.start_broker(broker)
             cluster.wait_for(lambda: cluster.coordinator() is not None)
             asyncio.run(measure(cluster, options.consumers, options.groups, options.minutes, options.largest))
+        except KeyboardInterrupt:
+            print("stopped before the end")
+            return 3
         finally:
             cluster.stop()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
