@@ -8,6 +8,7 @@ from spec.kraft.models import (
     full,
     quorum,
     raft,
+    recorded,
     replica_logs,
     replication,
     shutdown,
@@ -26,4 +27,5 @@ MODELS = [
     *timed.MODELS,
     *composed.MODELS,
     *replica_logs.MODELS,
+    *recorded.MODELS,
 ]

@@ -1,0 +1,225 @@
+"""The trace of one partition, in the steps of `kraft/recorded`: what was done to brokers, and what was decided.
+
+A decision implies its request, which is written just before it. The journal and the log have times of one clock; a
+request may land when its sender is dead already, and then the death is written behind the decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from impl.apache.recording.decisions import Decision
+from impl.apache.recording.driving import CRASH, SIGTERM, START, Done
+from impl.apache.recording.image import (
+    Image,
+    Partition,
+    Place,
+    is_fenced_by,
+    is_stopped_by,
+    is_unfenced_by,
+    name,
+    names,
+    partition_state,
+    place,
+    registration_state,
+)
+from impl.kraft.metadata.encoding import MetadataRecord
+from traces.events import end_line, event_line, header_line
+
+MODEL = "kraft/recorded"
+SILENT = {"steps": 5, "actions": ["expire_lease", "expire_lease_early", "report", "end_stopped"]}
+"""What the log does not show: heartbeats and leases of up to three brokers, and that a process has ended."""
+
+_VOTER = {"voter": "controller0"}
+_UNDER_WAY_MS = 2_000
+"""For so long a request may lie with a controller whose sender is dead."""
+_BATCH_MS = 100
+"""A batch has the time at which it was begun: what is decided within it may be younger by as much."""
+_HEARTBEAT, _FENCING, _ELECTIONS = "processBrokerHeartbeat", "maybeFenceStaleBroker", ("electLeaders", "electPreferred")
+
+
+def places(decisions: Sequence[Decision]) -> list[Place]:
+    """The partitions that were ever created, in that order."""
+    return [place(one) for decision in decisions for one in decision.records if one.type == "PARTITION_RECORD"]
+
+
+def trace(about: str, decisions: Sequence[Decision], journal: Sequence[Done], at: Place, brokers: int) -> str:
+    """The lines of a partition's trace. about: its name."""
+    lines = list(Projection(at, brokers).lines(decisions, journal))
+    header = header_line(MODEL, constants={"brokers": brokers}, name=about, silent=SILENT)
+    return "".join([header, *lines, end_line(len(lines))])
+
+
+@dataclass
+class _Life:
+    """A broker's process. incarnation: the number of its start. is_up: it was unfenced. stops: it got SIGTERM."""
+
+    incarnation: int = -1
+    is_alive: bool = False
+    is_up: bool = False
+    stops: bool = False
+
+
+@dataclass
+class Projection:
+    """Writes the events of one partition of a run."""
+
+    at: Place
+    brokers: int
+    image: Image = field(default_factory=Image)
+    _lives: dict[int, _Life] = field(default_factory=dict)
+    _starts: int = 0
+    _incarnations: dict[int, int] = field(default_factory=dict)
+    _is_led: bool = False
+
+    def lines(self, decisions: Sequence[Decision], journal: Sequence[Done]) -> Iterator[str]:
+        self._lives = {broker: _Life() for broker in range(self.brokers)}
+        placed = placed_in(decisions, journal)
+        for number, decision in enumerate(decisions):
+            for done in placed.get(number, ()):
+                yield from self._done(done)
+            yield from self._decision(decision)
+
+    # What was done to brokers.
+
+    def _done(self, done: Done) -> Iterator[str]:
+        life, process = self._lives[done.broker], {"process": name(done.broker)}
+        if done.what == START:
+            self._lives[done.broker] = _Life(self._starts, is_alive=True)
+            self._starts += 1
+            yield event_line("start", process)
+        elif done.what == SIGTERM and life.is_alive:
+            life.stops = True
+            life.is_alive = life.is_up
+            yield event_line("sigterm", process)
+        elif done.what == CRASH and life.is_alive:
+            self._lives[done.broker] = _Life()
+            yield event_line("crash", process)
+
+    # What was decided.
+
+    def _decision(self, decision: Decision) -> Iterator[str]:
+        if decision.leader is not None:
+            if self._is_led:
+                yield event_line("fail_over", _VOTER)
+            self._is_led = True
+            return
+        before = self.image.partitions.get(self.at)
+        lifecycle = [one for one in decision.records if _is_of_lifecycle(one)]
+        for record in decision.records:
+            self.image.replay(record)
+        if lifecycle:
+            yield from self._of_lifecycle(lifecycle[0], decision, before)
+        else:
+            yield from self._of_partition(decision, before)
+
+    def _of_lifecycle(self, record: MetadataRecord, decision: Decision, before: Partition | None) -> Iterator[str]:
+        broker = record.fields["brokerId"]
+        life, process = self._lives[broker], {"process": name(broker)}
+        if record.type == "REGISTER_BROKER_RECORD":
+            is_repeated = self._incarnations.get(broker) == life.incarnation
+            self._incarnations[broker] = life.incarnation
+            yield event_line("register_again" if is_repeated else "send_registration", process)
+            yield self._event("handle_registration")
+            yield event_line("receive_registration_reply", process)
+        elif is_unfenced_by(record):
+            if not life.is_up:
+                yield event_line("recover", process)
+            yield from self._asked(process, is_answered=not life.is_up)
+            life.is_up = True
+        elif is_stopped_by(record):
+            if before is not None and before.leader == broker:
+                yield from self._asked(process, is_answered=False)
+            else:
+                yield self._event("begin_shutdown", process)
+        elif is_fenced_by(record):
+            by_heartbeat = decision.operation == _HEARTBEAT or (not decision.operation and life.stops)
+            if by_heartbeat:
+                yield from self._asked(process, is_answered=True)
+            else:
+                yield self._event("fence_expired", {"broker": name(broker)})
+
+    def _asked(self, process: dict[str, str], *, is_answered: bool) -> Iterator[str]:
+        yield event_line("ask_by_heartbeat", process)
+        yield self._event("handle_heartbeat")
+        if is_answered:
+            yield event_line("receive_heartbeat_reply", process)
+
+    def _of_partition(self, decision: Decision, before: Partition | None) -> Iterator[str]:
+        after = self.image.partitions.get(self.at)
+        if after == before:
+            return
+        if before is None and after is not None:
+            yield self._event("create_topic", {"replicas": names(after.replicas)})
+        elif before is not None and after is None:
+            yield self._event("delete_topic")
+        elif before is not None and after is not None:
+            yield from self._change(decision.operation, before, after)
+
+    def _change(self, operation: str, before: Partition, after: Partition) -> Iterator[str]:
+        if operation == "alterPartitionReassignments":
+            is_cancelled = before.is_moving and not after.is_moving
+            yield self._event("cancel_reassignment" if is_cancelled else "reassign")
+        elif operation in _ELECTIONS:
+            yield self._event("elect_preferred")
+        else:
+            yield event_line("ask_for_isr", {"leader": name(before.leader), "p": "partition0"})
+            yield self._event("handle_alter_isr")
+
+    def _event(self, action: str, parameters: dict[str, Any] | None = None) -> str:
+        """A decision, and the image behind it."""
+        own = {"p": "partition0"} if action in ("cancel_reassignment", "reassign", "elect_preferred") else {}
+        return event_line(action, {**_VOTER, **own, **(parameters or {})}, self._state())
+
+    def _state(self) -> dict[str, Any]:
+        registrations = {
+            name(broker): registration_state(
+                self.image.registrations.get(broker), self._incarnations.get(broker, -1)
+            )
+            for broker in range(self.brokers)
+        }  # fmt: skip
+        partitions = {"partition0": partition_state(self.image.partitions.get(self.at))}
+        return {"controllers": {"controller0": {"image": {"registrations": registrations, "partitions": partitions}}}}
+
+
+def _is_of_lifecycle(record: MetadataRecord) -> bool:
+    if record.type == "BROKER_REGISTRATION_CHANGE_RECORD":
+        return is_fenced_by(record) or is_unfenced_by(record) or is_stopped_by(record)
+    return record.type == "REGISTER_BROKER_RECORD"
+
+
+# The order of what was done and what was decided.
+
+
+def placed_in(decisions: Sequence[Decision], journal: Sequence[Done]) -> dict[int, list[Done]]:
+    """By the number of a decision, what was done before it. What was done behind the last one is left out."""
+    placed: dict[int, list[Done]] = {}
+    ends = dict.fromkeys((done.broker for done in journal), 0)
+    for number, done in enumerate(journal):
+        later = (other.time_ms for other in journal[number + 1 :] if other.broker == done.broker)
+        before = _place(decisions, done, next(later, None))
+        ends[done.broker] = before = max(before, ends[done.broker])
+        placed.setdefault(before, []).append(done)
+    return placed
+
+
+def _place(decisions: Sequence[Decision], done: Done, next_ms: int | None) -> int:
+    by_time = next((n for n, one in enumerate(decisions) if one.time_ms > done.time_ms), len(decisions))
+    own = [n for n, one in enumerate(decisions) if _asks(one) == done.broker]
+    if done.what == CRASH:
+        until_ms = min(done.time_ms + _UNDER_WAY_MS, next_ms or done.time_ms + _UNDER_WAY_MS)
+        late = [n for n in own if n >= by_time and decisions[n].time_ms <= until_ms]
+        return late[-1] + 1 if late else by_time
+    return min([by_time, *(n for n in own if 0 <= done.time_ms - decisions[n].time_ms <= _BATCH_MS)])
+
+
+def _asks(decision: Decision) -> int | None:
+    """The broker whose registration or heartbeat it answers."""
+    for record in decision.records:
+        if record.type == "REGISTER_BROKER_RECORD":
+            return int(record.fields["brokerId"])
+        if _is_of_lifecycle(record) and decision.operation != _FENCING:
+            return int(record.fields["brokerId"])
+    return None
