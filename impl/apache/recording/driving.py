@@ -13,7 +13,7 @@ from impl.apache.errors import ApacheError
 from impl.apache.recording.cluster import FIRST_CONTROLLER, LAG_MS, SESSION_MS, Cluster, Node, until
 from impl.apache.recording.scenario import OF_CONTROLLER, OF_TOPIC, Step
 
-STARTED = "Kafka Server started"
+STARTED = b"Kafka Server started"
 START, CRASH, SIGTERM = "start", "crash", "sigterm"
 _REQUEST_MS = 10_000
 _SHUTDOWN_S = 30.0
@@ -37,7 +37,7 @@ class Driver:
     say: Callable[[str], None]
     journal: list[Done] = field(default_factory=list)
     skipped: int = 0
-    _starts: dict[int, int] = field(default_factory=dict)
+    _log_began: dict[int, int] = field(default_factory=dict)
 
     def run(self, steps: Sequence[Step]) -> None:
         """Start everything, take the steps, and wait until all brokers run. Raises ApacheError."""
@@ -46,7 +46,7 @@ class Driver:
         for node in self.cluster.brokers:
             self._start(node)
         for node in self.cluster.brokers:
-            until(lambda node=node: self._has_started(node), f"broker {node.node_id} starts")  # type: ignore[misc]
+            self._await(node)
         for step in steps:
             is_done = self._topic(step) if step.do in OF_TOPIC else self._process(step)
             self.skipped += not is_done
@@ -63,7 +63,7 @@ class Driver:
         for node in self.cluster.brokers:
             self._restart(node)
         for node in self.cluster.brokers:
-            until(lambda node=node: self._has_started(node), f"broker {node.node_id} starts again")  # type: ignore[misc]
+            self._await(node)
         time.sleep(_QUIET_S)
 
     # Processes.
@@ -82,6 +82,8 @@ class Driver:
                 node.signal(signal.SIGCONT)
             case "start":
                 return self._restart(node)
+            case "await" if node.is_running:
+                self._await(node)
             case "kill_controller" if self._may_lose(node):
                 node.kill()
             case "start_controller" if not node.is_running:
@@ -109,7 +111,7 @@ class Driver:
 
     def _start(self, node: Node) -> None:
         self._note(START, node)
-        self._starts[node.node_id] = self._starts.get(node.node_id, 0) + 1
+        self._log_began[node.node_id] = node.log.stat().st_size if node.log.exists() else 0
         node.start()
 
     def _kill(self, node: Node) -> None:
@@ -119,10 +121,15 @@ class Driver:
     def _note(self, what: str, node: Node) -> None:
         self.journal.append(Done(time.time_ns() // 1_000_000, what, node.node_id))
 
+    def _await(self, node: Node) -> None:
+        until(lambda: self._has_started(node), f"broker {node.node_id} starts")
+
     def _has_started(self, node: Node) -> bool:
         if not node.is_running:
             raise ApacheError(f"broker {node.node_id} has ended by itself: see {node.log}")
-        return node.log.read_text(errors="replace").count(STARTED) == self._starts[node.node_id]
+        with node.log.open("rb") as log:
+            log.seek(self._log_began[node.node_id])
+            return STARTED in log.read()
 
     # Operations of a client.
 

@@ -3,7 +3,8 @@
     {"steps": [{"do": "create", "topic": "t0", "replicas": [0, 1, 2], "wait_s": 2},
                {"do": "kill", "broker": 0, "wait_s": 6}, {"do": "start", "broker": 0, "wait_s": 5}]}
 
-`wait_s` passes behind a step. A step for which there is no occasion, as to kill what does not run, is left out.
+`wait_s` passes behind a step; `await` waits until a broker runs that was started. A step for which there is no
+occasion, as to kill what does not run, is left out.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from typing import Any
 
 from impl.apache.errors import ApacheError
 
-OF_BROKER = ("kill", "terminate", "pause", "resume", "start")
+OF_BROKER = ("kill", "terminate", "pause", "resume", "start", "await")
 OF_CONTROLLER = ("kill_controller", "start_controller")
 OF_TOPIC = ("create", "delete", "reassign", "cancel", "elect")
 WITH_REPLICAS = ("create", "reassign")
 FAULTS = ("kill", "kill", "terminate", "terminate", "pause", "reassign", "reassign", "topic", "elect")
 SEEDED_STEPS = 7
+_AWAITED = 0.7
+"""How often the next fault waits until a broker that was started again runs."""
 _SHORT_S, _LONG_S = 1.0, 7.0
 """Waits are from this range: the session of a broker that is gone ends within some of them, and not within others."""
 
@@ -55,7 +58,9 @@ def _fault(draw: random.Random, fault: str, topics: list[str], controllers: int,
     match fault:
         case "kill" | "terminate":
             yield Step(fault, broker, wait_s=first_s)
-            yield Step("start", broker, wait_s=then_s)
+            yield Step("start", broker, wait_s=then_s / 2)
+            if draw.random() < _AWAITED:
+                yield Step("await", broker, wait_s=then_s / 2)
         case "pause":
             yield Step("pause", broker, wait_s=first_s)
             yield Step("resume", broker, wait_s=then_s)
