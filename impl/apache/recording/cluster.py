@@ -19,6 +19,8 @@ from impl.apache.release import jars
 
 FIRST_CONTROLLER = 100
 """The ids of controllers count from here, those of brokers from 0."""
+DATA, LOG = "data", "log"
+"""In a node's folder: its directory, and what it printed."""
 
 SESSION_MS, HEARTBEAT_MS, LAG_MS = 4_000, 500, 3_000
 _LIMIT_S = 180.0
@@ -34,7 +36,7 @@ class Node:
 
     def __init__(self, folder: Path, version: str, node_id: int, role: str, config: Mapping[str, object]) -> None:
         self.folder, self.node_id, self.role = folder, node_id, role
-        self.log = folder / "log"
+        self.log = folder / LOG
         self._version = version
         self._config = folder / "server.properties"
         self._process: subprocess.Popen[bytes] | None = None
@@ -44,7 +46,7 @@ class Node:
 
     @property
     def data(self) -> Path:
-        return self.folder / "data"
+        return self.folder / DATA
 
     @property
     def is_running(self) -> bool:

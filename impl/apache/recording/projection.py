@@ -123,7 +123,8 @@ class Projection:
             self._incarnations[broker] = life.incarnation
             yield event_line("register_again" if is_repeated else "send_registration", process)
             yield self._event("handle_registration")
-            yield event_line("receive_registration_reply", process)
+            if not is_repeated:
+                yield event_line("receive_registration_reply", process)
         elif is_unfenced_by(record):
             if not life.is_up:
                 yield event_line("recover", process)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from impl.apache.errors import ApacheError
 from impl.apache.recording import scenario
-from impl.apache.recording.cluster import Cluster, cluster
-from impl.apache.recording.decisions import Decision, decisions, operations
-from impl.apache.recording.driving import CRASH, SIGTERM, Driver, client_library
+from impl.apache.recording.cluster import DATA, LOG, cluster
+from impl.apache.recording.decisions import decisions, operations
+from impl.apache.recording.driving import CRASH, SIGTERM, Done, Driver, client_library
 from impl.apache.recording.metadata_log import committed, read
 from impl.apache.recording.projection import MODEL, places, trace
 from impl.apache.recording.scenario import Step
@@ -24,6 +25,7 @@ PROBLEMS = (ApacheError, OSError)
 VERSION = "4.3.1"
 SETTING = "kafka_4_3"
 MOST_BROKERS = 5
+_JOURNAL = "journal.json"
 _IDLE = ("NO_OP_RECORD",)
 
 Say = Callable[[str], None]
@@ -40,41 +42,43 @@ class Recorded:
 def record(
     folder: Path, version: str, controllers: int, brokers: int, steps: Sequence[Step], about: str, say: Say
 ) -> Recorded:
-    """Carry out a scenario on a new cluster below a folder. about: the name of the run. Raises ApacheError, OSError."""
+    """Carry out a scenario on a new cluster below a folder. about: the name of the run. Raises ApacheError, OSError.
+
+    The folder has the scenario and the journal, too, so that `traced` can be called again.
+    """
     why = missing(version, ("java",))
     if why:
         raise ApacheError(why)
     client_library()
     with cluster(folder, version, controllers, brokers) as made:
+        (folder / "scenario.json").write_text(scenario.written(list(steps)))
         driver = Driver(made, say)
         driver.run(steps)
+        (folder / _JOURNAL).write_text(json.dumps([asdict(done) for done in driver.journal]))
         made.stop()
-    return traced(made, driver, brokers, about)
+    found = traced(folder, brokers, about)
+    return Recorded(found.text, {**found.figures, "steps_not_done": driver.skipped})
 
 
-def traced(made: Cluster, driver: Driver, brokers: int, about: str) -> Recorded:
-    """The traces of a cluster that has stopped."""
-    log = committed([read(node.data) for node in made.controllers])
-    found = list(decisions(log, {node.node_id: operations(node.log) for node in made.controllers}))
-    texts = []
-    for topic, partition in (made_places := places(found)):
-        texts.append(trace(f"{about}, {topic} {partition}", found, driver.journal, (topic, partition), brokers))
-    if not texts:
+def traced(folder: Path, brokers: int, about: str) -> Recorded:
+    """The traces of a cluster that ran in a folder, and has stopped. Raises ApacheError, OSError."""
+    journal = [Done(**done) for done in json.loads((folder / _JOURNAL).read_text())]
+    controllers = {int(one.name.removeprefix("controller")): one for one in folder.glob("controller*")}
+    log = committed([read(one / DATA) for one in controllers.values()])
+    found = list(decisions(log, {id_: operations(one / LOG) for id_, one in controllers.items()}))
+    created = places(found)
+    if not created:
         raise ApacheError("no topic was created, so that there is no partition to write a trace of")
-    return Recorded("".join(texts), _figures(found, driver, len(made_places)))
-
-
-def _figures(found: Sequence[Decision], driver: Driver, partitions: int) -> dict[str, int]:
-    done = [one.what for one in driver.journal]
-    recorded = [one for one in found if any(record.type not in _IDLE for record in one.records)]
-    return {
-        "decisions": len(recorded),
+    texts = [trace(f"{about}, {at[0]} {at[1]}", found, journal, at, brokers) for at in created]
+    done = [one.what for one in journal]
+    figures = {
+        "decisions": sum(any(record.type not in _IDLE for record in one.records) for one in found),
         "failovers": sum(one.leader is not None for one in found) - 1,
-        "partitions": partitions,
+        "partitions": len(created),
         "kills": done.count(CRASH),
         "sigterms": done.count(SIGTERM),
-        "steps_not_done": driver.skipped,
     }
+    return Recorded("".join(texts), figures)
 
 
 # The command.
@@ -90,7 +94,6 @@ def run(
     else:
         steps, about = scenario.seeded(seed or 0, controllers, brokers), f"seed {seed or 0}"
     with _folder(keep) as folder:
-        (folder / "scenario.json").write_text(scenario.written(list(steps)))
         found = record(folder, version, controllers, brokers, steps, about, say)
     out.write_text(found.text)
     counts = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in found.figures.items())

@@ -5,8 +5,8 @@ usage: python -m tests.impl.apache.schedules [--count N] [--first SEED] [--done 
 Two of three seeds have one controller, the third has three; all have three brokers. A run takes one to two minutes.
 `--done FILE` keeps there which seeds were run, with their figures, and their traces in the folder FILE.traces; stopped
 (Ctrl-C, SIGTERM) and called again, it goes on with the rest, and with those that never began. A run that the spec
-rejects is kept, logs and data, in the folder that is printed. Exit codes: 0 all are accepted, 1 some are not, 3 stopped
-before the end.
+rejects is kept, logs and data, in the folder that is printed. What is under way is finished first.
+Exit codes: 0 all are accepted, 1 some are not, 3 stopped before the end.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from tests.conftest import ROOT
 
 BROKERS = 3
 MOST_CANDIDATES = 300_000
+_BATCH = 4
 
 
 def controllers_of(seed: int) -> int:
@@ -60,13 +61,13 @@ def run_one(seed: int, folder: Path) -> Run:
     return Run(seed, found.text, found.figures)
 
 
-def validated(text: str, model: str = MODEL, setting: str = SETTING) -> list[str]:
-    """What is said of each trace of an NDJSON text that is not accepted."""
+def validated(runs: Sequence[Run]) -> dict[int, list[str]]:
+    """By seed, what is said of its traces that are not accepted."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "run.ndjson"
-        file.write_text(text)
+        for run in runs:
+            (Path(folder) / f"{run.seed}.ndjson").write_text(run.text)
         command = [
-            sys.executable, "-m", "checker", "trace", "validate", str(file), "--model", model, "--setting", setting,
+            sys.executable, "-m", "checker", "trace", "validate", folder, "--model", MODEL, "--setting", SETTING,
             "--json", "--quiet", "--max-candidates", str(MOST_CANDIDATES),
         ]  # fmt: skip
         # In a group of its own: Ctrl-C is not for it.
@@ -75,9 +76,12 @@ def validated(text: str, model: str = MODEL, setting: str = SETTING) -> list[str
         verdicts: list[dict[str, Any]] = json.loads(done.stdout)["verdicts"]
     except ValueError:
         raise RuntimeError(f"traces were not judged: {done.stderr}") from None
-    return [
-        f"{one['trace']}: {one['status']} at line {one['line']}, {one['event']}: {one['reason']}" for one in verdicts
-    ]
+    found: dict[int, list[str]] = {}
+    for one in verdicts:
+        seed = int(one["trace"].removeprefix("seed ").partition(",")[0])
+        reason = f"{one['trace']}: {one['status']} at line {one['line']}, {one['event']}: {one['reason']}"
+        found.setdefault(seed, []).append(reason)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -94,13 +98,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = [seed for seed in range(options.first, options.first + options.count) if seed not in known]
     folder = Path(tempfile.mkdtemp(prefix="schedules-"))
     with stopping.on_signals():
-        for at in range(0, len(seeds), options.at_once):
+        for at in range(0, len(seeds), _BATCH):
+            with ThreadPoolExecutor(options.at_once) as pool:
+                runs = pool.map(lambda seed: _one(seed, folder), seeds[at : at + _BATCH])
+                ended = [run for run in runs if run is not None]
+            reasons = validated([run for run in ended if run.text])
+            for run in ended:
+                known[run.seed] = _judged(run, reasons.get(run.seed, []), folder, options.done)
             if stopping.asked():
                 break
-            with ThreadPoolExecutor(options.at_once) as pool:
-                runs = list(pool.map(lambda seed: run_one(seed, folder / str(seed)), seeds[at : at + options.at_once]))
-            for run in runs:
-                known[run.seed] = _judged(run, folder, options.done)
         stopped = stopping.asked()
     print(*summary(known.values()), sep="\n")
     if any(folder.iterdir()):
@@ -118,9 +124,14 @@ def known_runs(done: Path | None) -> dict[int, dict[str, Any]]:
     return {line["seed"]: line for line in map(json.loads, lines)}
 
 
-def _judged(run: Run, folder: Path, done: Path | None) -> dict[str, Any]:
+def _one(seed: int, folder: Path) -> Run | None:
+    """None: the process is asked to stop."""
+    return None if stopping.asked() else run_one(seed, folder / str(seed))
+
+
+def _judged(run: Run, reasons: list[str], folder: Path, done: Path | None) -> dict[str, Any]:
     """The line of a run; what is accepted leaves nothing in the folder."""
-    reasons = [run.problem] if run.problem else validated(run.text)
+    reasons = [run.problem] if run.problem else reasons
     line = {"seed": run.seed, "controllers": controllers_of(run.seed), "reasons": reasons, "figures": run.figures}
     if not reasons:
         shutil.rmtree(folder / str(run.seed))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from checker.cli.main import fencepost
 from checker.lang.loader import load
 from checker.validate.corpus import CorpusOptions, validate
-from checker.verdicts import ACCEPTED, REJECTED
+from checker.validate.validator import ACCEPTED, REJECTED
 from impl.apache.errors import ApacheError
 from impl.apache.recording import scenario
 from impl.apache.recording.decisions import Decision, decisions, operations
@@ -54,7 +54,7 @@ def test_a_recorded_run_is_accepted_and_each_corruption_of_it_rejected() -> None
 def test_runs_of_a_real_cluster_are_behaviours_of_the_spec(seed: int, tmp_path: Path) -> None:
     run = schedules.run_one(seed, tmp_path / "cluster")
     assert run.problem == ""
-    assert schedules.validated(run.text) == []
+    assert schedules.validated([run]) == {}
 
 
 # From logs to decisions.
