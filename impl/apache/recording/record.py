@@ -24,7 +24,6 @@ PROBLEMS = (ApacheError, OSError)
 
 VERSION = "4.3.1"
 SETTING = "kafka_4_3"
-MOST_BROKERS = 5
 _JOURNAL = "journal.json"
 _IDLE = ("NO_OP_RECORD",)
 
