@@ -196,8 +196,10 @@ class Cluster:
     def stop(self) -> None:
         for process in self.processes:
             process.kill()
-        for link in (*self.links.values(), *self.fronts.values()):
-            link.stop()
+        for links in self.links.values():
+            links.stop()
+        for front in self.fronts.values():
+            front.stop()
         self.admin.stop()
         self.admin.close()
 

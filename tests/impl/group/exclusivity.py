@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.cluster.zookeeper import Ensemble, zookeeper
@@ -87,7 +88,7 @@ def begin(run: Cluster, setting: str) -> None:
         run.start_broker(broker)
     for number, consumer in enumerate(FORMER):  # one after the other: the draft forgets who joins during a rebalance
         run.start_consumer(consumer, group_setting=setting)
-        run.wait_for(lambda number=number: run.are_fetched(PARTITIONS, set(FORMER[: number + 1])))
+        run.wait_for(partial(run.are_fetched, PARTITIONS, set(FORMER[: number + 1])))
 
 
 def produce(run: Cluster, is_over: threading.Event) -> None:
