@@ -26,7 +26,7 @@ from impl.zookeeper.transaction_log import Logged, read_logs
 from tests.cluster.processes import ManagedProcess, free_ports
 from tests.cluster.proxy import Proxy
 
-START_LIMIT_S = 60.0
+START_LIMIT_S = 180.0
 _TICK_MS = 500
 _FOLDER = "fencepost-zookeeper-"
 _ALONE = "org.apache.zookeeper.server.ZooKeeperServerMain"
