@@ -71,7 +71,7 @@ RAFT_CRASH = Model(
     constants={"controllers": 3, "pending_batches": 2, "max_epoch": 2, "max_crashes": 1},
     faults="one crash that loses what is not flushed, and any elections of two epochs",
     not_modelled=NOT_MODELLED,
-    lemmas=properties.raft_voters.VOTES,
+    lemmas=(*properties.raft_voters.VOTES, *properties.raft_matching.LOGS),
     assumptions=(several_controllers,),
 )
 

@@ -14,6 +14,7 @@ from spec.kraft.properties import (
     proof_lemmas,
     raft,
     raft_cuts,
+    raft_matching,
     raft_snapshots,
     raft_voters,
     reassignment,
@@ -27,8 +28,8 @@ from spec.kraft.properties import (
 
 __all__ = [
     "alter_isr", "broker_states", "failover", "heartbeat", "isr", "leader_election", "leadership", "proof_lemmas",
-    "raft", "raft_cuts", "raft_snapshots", "raft_voters", "reassignment", "registration", "replica_logs", "replication",
-    "shutdown", "timed", "topics",
+    "raft", "raft_cuts", "raft_matching", "raft_snapshots", "raft_voters", "reassignment", "registration",
+    "replica_logs", "replication", "shutdown", "timed", "topics",
 ]  # fmt: skip
 
 STATEMENTS = {
