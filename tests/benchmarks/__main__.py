@@ -4,6 +4,7 @@ usage: python -m tests.benchmarks [NAME ...]
 names: async_isr whole_process kraft kraft_large diff liveness simulation plain_python proofs mutation conformance list
        validation corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
        impl_scale storage pinning pinning_models heartbeats group streams
+       quorum
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tests.benchmarks.impl_scale import impl_scale
 from tests.benchmarks.liveness import liveness
 from tests.benchmarks.pinning import pinning
 from tests.benchmarks.printing import line
+from tests.benchmarks.quorum import quorum
 from tests.benchmarks.simulation import simulation
 from tests.benchmarks.storage import storage
 from tests.benchmarks.streams import streams
@@ -237,6 +239,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "impl_controller": impl_controller,
     "impl_scale": impl_scale,
     "storage": storage,
+    "quorum": quorum,
     "pinning": pinning,
     "pinning_models": pinning_models,
     "heartbeats": heartbeats,

@@ -4,8 +4,9 @@ Raft as KIP-595 has it, on logs of which only what is not committed is kept as b
 deposed and has not heard of it (a zombie) still decides: what it writes cannot commit. A controller learns of
 a newer epoch when it votes or hears of the leader; it renounces in that step.
 Leaves out: a standby's lag behind the high watermark (it decides nothing); voters that crash (a silent one is as
-good as crashed, and one that leads may be elected again, with its memory lost); votes and batches that a crash takes
-back from the disk; check-quorum; pre-vote; changes of the quorum.
+good as crashed, and one that leads may be elected again, with its memory lost); votes that a crash takes back from the
+disk; pre-vote; changes of the quorum. Leaders that step down, epochs that nobody leads and lost batches are steps of
+`candidacies`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def is_raft_leader(controller: Controller) -> bool:
 
 
 def is_deposed(s: Cluster, voter: Voter) -> bool:
-    """A controller of a newer epoch was elected."""
+    """There is a newer epoch. Where elections are one step, a controller was elected in it."""
     return any(s.controllers[other].epoch > s.controllers[voter].epoch for other in Voter)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from checker.lang import Model, replace
 from spec.kraft import properties
-from spec.kraft.actions import broker, controller, faults, network, quorum, replica, snapshot, topics
+from spec.kraft.actions import broker, candidacies, controller, faults, network, quorum, replica, snapshot, topics
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import addition_pending, no_leader, no_topic, running_cluster
 from spec.kraft.models.replication import CHANGES, LIFECYCLE, REPLIES
@@ -364,4 +364,107 @@ ELECTIONS_END = Model(
     assumptions=(several_controllers,),
 )
 
-MODELS = [QUORUM, ELECTION, SNAPSHOT, REFUSAL, CREATION, DELETION, UNREGISTRATION, REMOVAL, ELECTIONS_END]
+WIDE = (candidacies.resign, candidacies.stand, candidacies.hear_of_epoch)
+WIDE_LOGS = (
+    *(one for one in LOGS if one is not properties.raft.controller_leads_its_epoch),
+    properties.raft.one_controller_leads_an_epoch,
+    properties.raft.controller_leads_an_epoch_once,
+    properties.raft.nobody_leads_the_newest_epoch,
+    properties.raft.deposed_by_nobody_commits,
+    properties.failover.decision_survives_failover,
+)
+
+CANDIDACIES = Model(
+    name="candidacies",
+    doc="Three controllers alone: leaders that step down, epochs that nobody leads, batches that are lost.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        *WIDE,
+        candidacies.lose_batch,
+        controller.fence_expired,
+        faults.expire_lease_early,
+    ),
+    properties=(
+        *WIDE_LOGS,
+        *COMMITTED,
+        properties.raft.lagging_controller_keeps_nothing,
+        properties.raft.commit_leaves_logs_that_have_it,
+        properties.failover.leases_are_for_the_active_controller,
+    ),
+    constants={
+        "controllers": 3,
+        "brokers": 1,
+        "pending_batches": 3,
+        "max_failovers": 3,
+        "max_early_expiries": 1,
+        "max_crashes": 1,
+    },
+    settings=SETTINGS,
+    faults="three candidacies, won or not, resignations, and a batch that a standby loses",
+    not_modelled=NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
+)
+
+CANDIDACIES_REPLY = Model(
+    name="candidacies_reply",
+    doc="Three controllers and a broker through its life: candidacies that nobody wins, leaders that step down.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        *WIDE,
+        quorum.find_controller,
+        *LIFECYCLE,
+        faults.crash,
+    ),
+    properties=(
+        *WIDE_LOGS,
+        *WAITING,
+        *COMMITTED,
+        properties.failover.registration_is_never_truncated,
+        properties.failover.no_decision_stays_half_done,
+        properties.failover.reply_waits_for_commit,
+        properties.failover.reply_waits_in_deposed_controller,
+    ),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 2, "max_failovers": 2, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="two candidacies, won or not, resignations, and one crash of a broker",
+    not_modelled=NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
+)
+
+CANDIDACIES_END = Model(
+    name="candidacies_end",
+    doc="As elections_end, with leaders that step down, and candidacies that nobody wins.",
+    init=no_leader,
+    actions=(
+        *(replace(action, fair="weak") for action in (*RAFT, quorum.catch_up, candidacies.hear_of_epoch)),
+        candidacies.resign,
+        candidacies.stand,
+        topics.create_topic,
+    ),
+    properties=(properties.raft.some_controller_is_active, properties.raft.every_controller_follows),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 4, "max_failovers": 3, "max_topics": 1},
+    settings=SETTINGS,
+    faults="three candidacies, won or not, and resignations; after the last, which is won, no "
+    "timeout runs out in the quorum",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "brokers, deleting topics; " + NOT_MODELLED,
+    assumptions=(several_controllers,),
+)
+
+MODELS = [
+    QUORUM,
+    ELECTION,
+    SNAPSHOT,
+    REFUSAL,
+    CREATION,
+    DELETION,
+    UNREGISTRATION,
+    REMOVAL,
+    ELECTIONS_END,
+    CANDIDACIES,
+    CANDIDACIES_REPLY,
+    CANDIDACIES_END,
+]

@@ -62,6 +62,34 @@ def leads_its_epoch(old: Controller, new: Controller) -> bool:
     return old.epoch < new.epoch and (not is_raft_leader(new) or (len(new.log) > 0 and new.log[-1].epoch == new.epoch))
 
 
+@invariant(source="KIP-595, Leader Election (S14)")
+def one_controller_leads_an_epoch(s: Cluster) -> bool:
+    """No two controllers lead in one epoch."""
+    return all(
+        one == other
+        or not is_raft_leader(s.controllers[one])
+        or not is_raft_leader(s.controllers[other])
+        or s.controllers[one].epoch != s.controllers[other].epoch
+        for one in Voter
+        for other in Voter
+    )
+
+
+@transition_invariant(source="KIP-595, Vote; EndQuorumEpoch; LeaderChangeMessage")
+def controller_leads_an_epoch_once(before: Cluster, after: Cluster) -> bool:
+    """A controller begins to lead in an epoch that is new to it, with a batch of it, and leads it no second time.
+
+    It becomes active only if it has all that is committed, and may step down at any time.
+    """
+    return all(leads_once(before.controllers[voter], after.controllers[voter]) for voter in Voter)
+
+
+def leads_once(old: Controller, new: Controller) -> bool:
+    if is_raft_leader(new) and not (is_raft_leader(old) and old.epoch == new.epoch):
+        return old.epoch < new.epoch and len(new.log) > 0 and new.log[-1].epoch == new.epoch
+    return old.epoch <= new.epoch and (old.role == new.role or new.role == Role.STANDBY or new.lags_since is None)
+
+
 @invariant(source="KIP-595, Fetch; KIP-630")
 def lagging_controller_keeps_nothing(s: Cluster) -> bool:
     """A controller that lacks something committed has neither image nor log, unless it takes itself for active."""
@@ -177,6 +205,34 @@ def has_same_log(controller: Controller, leader: Controller) -> bool:
 def two_controllers_active(s: Cluster) -> bool:
     """A controller was deposed and has not heard of it, while its successor is active."""
     return sum(1 for voter in Voter if s.controllers[voter].role == Role.ACTIVE) > 1
+
+
+@witness
+def nobody_leads_the_newest_epoch(s: Cluster) -> bool:
+    """A controller leads and takes itself for the active one in an epoch that another has passed by, led by nobody."""
+    return any(
+        s.controllers[voter].role == Role.ACTIVE and is_deposed(s, voter) and not has_newer_leader(s, voter)
+        for voter in Voter
+    )
+
+
+def has_newer_leader(s: Cluster, voter: Voter) -> bool:
+    return any(
+        is_raft_leader(s.controllers[other]) and s.controllers[other].epoch > s.controllers[voter].epoch
+        for other in Voter
+    )
+
+
+@witness
+def deposed_by_nobody_commits(s: Cluster) -> bool:
+    """A leader may commit although there is a newer epoch."""
+    return any(
+        is_raft_leader(s.controllers[voter])
+        and s.controllers[voter].lags_since is None
+        and is_deposed(s, voter)
+        and may_commit(s, voter)
+        for voter in Voter
+    )
 
 
 @witness
