@@ -29,7 +29,7 @@ from impl.kraft.metadata.encoding import MetadataRecord
 from traces.events import end_line, event_line, header_line
 
 MODEL = "kraft/recorded"
-SILENT = {"steps": 5, "actions": ["expire_lease", "expire_lease_early", "report", "end_stopped"]}
+SILENT = {"steps": 5, "actions": ["expire_lease", "expire_lease_of_live", "report", "end_stopped"]}
 """What the log does not show: heartbeats and leases of up to three brokers, and that a process has ended."""
 
 _VOTER = {"voter": "controller0"}

@@ -30,6 +30,7 @@ from checker.lang import (
     require_some,
 )
 from spec.kraft.actions import administration, broker, controller, faults, shutdown, topics
+from spec.kraft.actions.controller import has_valid_session
 from spec.kraft.actions.shutdown import with_reports
 from spec.kraft.decisions.log import appended
 from spec.kraft.decisions.membership import broker_in_controlled_shutdown
@@ -40,7 +41,7 @@ from spec.kraft.messages import AlterIsr, Heartbeat
 from spec.kraft.metadata import Metadata, Partition, active_brokers
 from spec.kraft.models.sizes import one_controller
 from spec.kraft.processes import disk, stopped
-from spec.kraft.state import Cluster, Shutdown
+from spec.kraft.state import Cluster, Shutdown, is_silent
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,
@@ -116,6 +117,19 @@ def report(s: Cluster, voter: Voter, process: Process) -> None:
     require(s.processes[process].broker_epoch == registration.broker_epoch)
     controller.expired_leases -= {broker}
     controller.shutdowns = with_reports(controller.shutdowns, broker, controller.image.offset)
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, Broker Leases",
+    kafka="BrokerHeartbeatManager.hasValidSession",
+    deviates="not counted, so that the traces that could have had it do not differ for ever",
+)
+def expire_lease_of_live(s: Cluster, voter: Voter, broker: Broker) -> None:
+    """The lease of a broker runs out although it is alive: it is paused, or its heartbeats did not get through."""
+    controller = s.controllers[voter]
+    require(has_valid_session(controller, broker) and not is_silent(s, voter, broker))
+    controller.expired_leases |= {broker}
 
 
 @action(
@@ -238,7 +252,7 @@ RECORDED = Model(
         end_stopped,
         faults.crash,
         controller.expire_lease,
-        faults.expire_lease_early,
+        expire_lease_of_live,
         controller.fence_expired,
         faults.fail_over,
         ask_for_isr,
@@ -254,13 +268,12 @@ RECORDED = Model(
         "brokers": 3,
         "max_crashes": 200,
         "max_shutdowns": 200,
-        "max_early_expiries": 200,
         "max_failovers": 200,
         "max_reassignments": 200,
         "max_topics": 1,
     },
     settings=SETTINGS,
-    faults="crashes, SIGTERMs, leases that run out early, failovers, reassignments: as a run of minutes has them",
+    faults="crashes, SIGTERMs, pauses, failovers, reassignments, topics: as a run of minutes has them",
     not_modelled="what a broker knows when it asks; refusals; data; ELR (KIP-966), KIP-858, KIP-853",
     assumptions=(one_controller,),
 )
