@@ -23,7 +23,7 @@ DATA, LOG = "data", "log"
 """In a node's folder: its directory, and what it printed."""
 
 SESSION_MS, HEARTBEAT_MS, LAG_MS = 4_000, 500, 3_000
-_LIMIT_S = 180.0
+_LIMIT_S = 300.0
 _POLL_S = 0.05
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _HEAP = {"controller": "-Xmx96m", "broker": "-Xmx160m"}

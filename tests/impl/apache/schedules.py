@@ -73,11 +73,13 @@ def validated(runs: Sequence[Run]) -> dict[int, list[str]]:
         # In a group of its own: Ctrl-C is not for it.
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, process_group=0)
     try:
-        verdicts: list[dict[str, Any]] = json.loads(done.stdout)["verdicts"]
+        report: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise RuntimeError(f"traces were not judged: {done.stderr}") from None
+    if report["stopped"] is not None:
+        raise RuntimeError(f"not all traces were judged: {report['stopped']}")
     found: dict[int, list[str]] = {}
-    for one in verdicts:
+    for one in report["verdicts"]:
         seed = int(one["trace"].removeprefix("seed ").partition(",")[0])
         reason = f"{one['trace']}: {one['status']} at line {one['line']}, {one['event']}: {one['reason']}"
         found.setdefault(seed, []).append(reason)
@@ -108,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if stopping.asked():
                 break
         stopped = stopping.asked()
-    print(*summary(known.values()), sep="\n")
+    print(*totals(known.values()), sep="\n")
     if any(folder.iterdir()):
         print(f"what is not accepted is in {folder}")
     else:
@@ -145,7 +147,7 @@ def _judged(run: Run, reasons: list[str], folder: Path, done: Path | None) -> di
     return line
 
 
-def summary(lines: Iterable[dict[str, Any]]) -> list[str]:
+def totals(lines: Iterable[dict[str, Any]]) -> list[str]:
     """The totals by number of controllers, and what is not accepted."""
     lines = sorted(lines, key=lambda line: line["seed"])
     found = []
