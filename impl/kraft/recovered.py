@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from impl.kraft.broker import Broker
 from impl.kraft.controller import Controller, ControllerSettings
-from impl.kraft.node import Node, RecordCodec, SnapshotSettings, snapshot_of
+from impl.kraft.node import BrokerNode, Node, RecordCodec, SnapshotSettings, snapshot_of
 from impl.kraft.raft import Raft
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.storage.storage import QuorumStorage
@@ -29,3 +30,12 @@ def recovered_node(
         return Node(raft, Controller(settings), codec, storage.log.read(0, _MOST_LOG_BYTES), snapshots)
     controller = Controller.load(settings, snapshot_of(latest, storage.snapshots.read(latest), codec))
     return Node(raft, controller, codec, storage.log.read(latest[0], _MOST_LOG_BYTES), snapshots)
+
+
+def recovered_broker_node(
+    raft: Raft, broker: Broker, storage: QuorumStorage, codec: RecordCodec, snapshots: SnapshotSettings | None = None
+) -> BrokerNode:
+    """A broker's: what follows the newest snapshot is there to be applied, once the node has started and loaded it."""
+    latest = storage.snapshots.latest
+    log = storage.log.read(0 if latest is None else latest[0], _MOST_LOG_BYTES)
+    return BrokerNode(raft, broker, codec, log, snapshots)

@@ -18,21 +18,27 @@ def cluster() -> None:
 
 @cluster.command()
 @click.option("--controllers", type=click.IntRange(1, 9), default=3, show_default=True, help="How many controllers.")
-@click.option("--port", type=click.IntRange(1024, 65_000), default=9093, show_default=True, help="Of the first one.")
+@click.option("--brokers", type=click.IntRange(0, 90), default=0, show_default=True, help="How many brokers.")
+@click.option(
+    "--port", type=click.IntRange(1024, 65_000), default=9093, show_default=True, help="Of the first controller."
+)
+@click.option(
+    "--broker-port", type=click.IntRange(1024, 65_000), default=9192, show_default=True, help="Of the first broker."
+)
 @click.option(
     "--in", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path("fencepost-cluster"),
     show_default=True, metavar="DIR", help="Where data, configurations and logs are; what is there is gone on with.",
 )  # fmt: skip
-def up(controllers: int, port: int, folder: Path) -> int:
-    """Start a quorum of controllers, and tell who leads, until Ctrl-C.
+def up(controllers: int, brokers: int, port: int, broker_port: int, folder: Path) -> int:
+    """Start controllers and brokers, and tell who leads and where clients connect, until Ctrl-C.
 
-    Exit codes: 0 stopped by Ctrl-C, 1 all controllers have ended by themselves, 2 usage.
+    Exit codes: 0 stopped by Ctrl-C, 1 all nodes have ended by themselves, 2 usage.
     """
     from checker.errors import FencepostError
 
     local = importlib.import_module(LOCAL)
     try:
-        code: int = local.up(folder, controllers, port, click.echo)
+        code: int = local.up(folder, local.Size(controllers, brokers, port, broker_port), click.echo)
     except local.PROBLEMS as problem:
         raise FencepostError(str(problem)) from None
     return code

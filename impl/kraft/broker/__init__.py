@@ -4,7 +4,7 @@ from impl.kraft.broker.core import Broker
 from impl.kraft.broker.fetch import FetchRequest, FetchResponse, PartitionFollower
 from impl.kraft.broker.leader import FollowerState, PartitionLeader
 from impl.kraft.broker.lifecycle import BrokerStateError, Lifecycle
-from impl.kraft.broker.replica_log import NO_EPOCH, EpochEnd, InMemoryReplicaLog, LogEntry, ReplicaLog
+from impl.kraft.broker.replica_log import NO_EPOCH, EpochEnd, InMemoryReplicaLog, LogEntry, ReplicaLog, ReplicaLogs
 from impl.kraft.broker.settings import BrokerSettings
 from impl.kraft.broker.states import NEXT_STATE, BrokerState, Event, next_state
 from impl.kraft.broker.timers import Due, Timer
@@ -28,6 +28,7 @@ __all__ = [
     "PartitionFollower",
     "PartitionLeader",
     "ReplicaLog",
+    "ReplicaLogs",
     "Timer",
     "next_state",
 ]

@@ -16,7 +16,7 @@ from uuid import UUID
 from impl.kraft.broker.fetch import FetchRequest, FetchResponse, PartitionFollower
 from impl.kraft.broker.leader import PartitionLeader
 from impl.kraft.broker.lifecycle import Lifecycle
-from impl.kraft.broker.replica_log import InMemoryReplicaLog, ReplicaLog
+from impl.kraft.broker.replica_log import InMemoryReplicaLogs, ReplicaLog, ReplicaLogs
 from impl.kraft.broker.settings import BrokerSettings
 from impl.kraft.broker.states import BrokerState
 from impl.kraft.broker.timers import Due, Timer, due, due_for
@@ -79,8 +79,13 @@ class Broker:
     """
 
     def __init__(
-        self, settings: BrokerSettings, incarnation_id: UUID, disk: Mapping[PartitionKey, ReplicaLog] | None = None
+        self,
+        settings: BrokerSettings,
+        incarnation_id: UUID,
+        disk: Mapping[PartitionKey, ReplicaLog] | None = None,
+        room: ReplicaLogs | None = None,
     ) -> None:
+        """disk: the logs that are there. room: where further ones are made; in memory, if it is not said."""
         check("settings", settings, BrokerSettings)
         check_as("incarnation_id", UUID, incarnation_id)
         self.settings = settings
@@ -88,6 +93,7 @@ class Broker:
         self.image = Image()
         self.applied_offset = -1
         self.logs: dict[PartitionKey, ReplicaLog] = dict(disk or {})
+        self._room = room or InMemoryReplicaLogs()
         self.leaders: dict[PartitionKey, PartitionLeader] = {}
         self.followers: dict[PartitionKey, PartitionFollower] = {}
 
@@ -97,6 +103,7 @@ class Broker:
         other.settings, other.lifecycle = self.settings, replace(self.lifecycle)
         other.image, other.applied_offset = self.image.copy(), self.applied_offset
         other.logs = {key: log.copy() for key, log in self.logs.items()}
+        other._room = self._room
         other.leaders = {key: leader.copy(other.logs[key]) for key, leader in self.leaders.items()}
         other.followers = dict(self.followers)
         return other
@@ -253,10 +260,13 @@ class Broker:
         """Lead, follow or do neither. What the image does not place here is deleted (KAFKA-14616)."""
         partition = self.image.partitions.get(key)
         if partition is None or self.broker_id not in partition.replicas:
-            for of_partition in (self.leaders, self.followers, self.logs):
+            for of_partition in (self.leaders, self.followers):
                 of_partition.pop(key, None)
+            if self.logs.pop(key, None) is not None:
+                self._room.delete(key)
             return []
-        self.logs.setdefault(key, InMemoryReplicaLog())
+        if key not in self.logs:
+            self.logs[key] = self._room.create(key, self.image.topics[key[0]])
         if partition.leader == self.broker_id:
             self.followers.pop(key, None)
             return self._lead(key, partition, now_ms)
@@ -289,14 +299,17 @@ class Broker:
 
     # As a leader.
 
-    def append(self, key: PartitionKey, *values: bytes) -> tuple[ErrorCode, int]:
-        """Append records that a producer sends with acks=all. Returns also where they end (see `acknowledgement`)."""
+    def append(self, key: PartitionKey, *values: bytes, acks_of_all: bool = True) -> tuple[ErrorCode, int]:
+        """Append records that a producer sends. Returns also where they end (see `acknowledgement`).
+
+        acks_of_all: the producer waits for the ISR, and is refused where that is too small.
+        """
         check_as("key", PartitionKey, key)
         check_as("values", tuple[bytes, ...], values)
         leader = self.leaders.get(key)
         if leader is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
-        error = leader.append(values, self.min_insync_replicas(key[0]))
+        error = leader.append(values, self.min_insync_replicas(key[0]) if acks_of_all else 0)
         if error != ErrorCode.NONE:
             return error, -1
         leader.advance_high_watermark()

@@ -1,4 +1,4 @@
-"""The log of a replica as the broker core needs it, and one in memory. The one on disk comes later.
+"""The log of a replica as the broker core needs it, and one in memory.
 
 Offsets count records from 0; ends are exclusive. Leaves out: deletion and compaction of old records.
 """
@@ -12,13 +12,17 @@ from operator import attrgetter
 from typing import Protocol, Self
 
 from impl.kraft.fields import Int32, Int64
+from impl.kraft.image import PartitionKey
 
 NO_EPOCH = -1
 
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """A record of a partition. leader_epoch: of the leader that appended it first."""
+    """A record of a partition, or a batch of several where the log counts so.
+
+    leader_epoch: of the leader that appended it first.
+    """
 
     leader_epoch: Int32
     value: bytes
@@ -60,6 +64,26 @@ class ReplicaLog(Protocol):
 
     def copy(self) -> Self:
         """A log that changes on its own."""
+
+
+class ReplicaLogs(Protocol):
+    """Where the logs of a broker are."""
+
+    def create(self, key: PartitionKey, topic: str) -> ReplicaLog:
+        """An empty log for a replica that was placed here."""
+
+    def delete(self, key: PartitionKey) -> None:
+        """The replica of this log is not here any more."""
+
+
+class InMemoryReplicaLogs:
+    """Logs that last as long as their process."""
+
+    def create(self, key: PartitionKey, topic: str) -> InMemoryReplicaLog:
+        return InMemoryReplicaLog()
+
+    def delete(self, key: PartitionKey) -> None:
+        """Nothing is left of it anyway."""
 
 
 class InMemoryReplicaLog:

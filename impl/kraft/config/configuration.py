@@ -62,6 +62,9 @@ class Configuration:
     metadata_log_max_record_bytes_between_snapshots: int = 20 * _MIB
     metadata_log_max_snapshot_interval_ms: int = 3600 * 1000
     metadata_max_idle_interval_ms: int = 500
+    min_insync_replicas: int = 1
+    replica_lag_time_max_ms: int = 30_000
+    socket_request_max_bytes: int = 100 * _MIB
     internal_metadata_log_segment_bytes: int | None = None
     internal_metadata_clean_interval_ms: int = 60_000
     super_users: tuple[str, ...] = ()
@@ -121,6 +124,9 @@ READINGS: Mapping[str, Callable[[str, str], Any]] = {
     "metadata.log.max.record.bytes.between.snapshots": _POSITIVE_LONG,
     "metadata.log.max.snapshot.interval.ms": _LONG,
     "metadata.max.idle.interval.ms": _COUNT,
+    "min.insync.replicas": _POSITIVE,
+    "replica.lag.time.max.ms": _POSITIVE_LONG,
+    "socket.request.max.bytes": _POSITIVE,
     "internal.metadata.log.segment.bytes": _POSITIVE,
     "internal.metadata.clean.interval.ms": _POSITIVE,
     "super.users": values.principals,

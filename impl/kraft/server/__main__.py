@@ -1,6 +1,6 @@
-"""A controller of a KIP-631 cluster, until it is told to stop: `python -m impl.kraft.server PROPERTIES`.
+"""A controller or broker of a KIP-631 cluster, until it is told to stop: `python -m impl.kraft.server PROPERTIES`.
 
-Exit codes: 0 stopped, 1 its disk failed or its log is damaged, 2 usage or configuration.
+Exit codes: 0 stopped, 1 its disk failed or its log is damaged, or a broker is not registered, 2 usage or configuration.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
+from impl.kraft.config.configuration import Configuration
+from impl.kraft.server.broker_server import BrokerEndedError, BrokerServer
 from impl.kraft.server.server import ControllerServer
 from impl.kraft.storage.errors import StorageError
 from impl.kraft.storage.real_disk import RealDisk
@@ -21,7 +23,7 @@ FAILED = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a controller, and return the exit code."""
+    """Run a node, and return the exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     if len(given) != 1 or given[0].startswith("-"):
         print("usage: python -m impl.kraft.server PROPERTIES", file=sys.stderr)
@@ -31,17 +33,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     log_to(node=configuration.node_id)
     try:
-        asyncio.run(_until_told(ControllerServer(configuration, RealDisk())))
+        asyncio.run(_until_told(_server(configuration)))
     except ConfigError as error:
         print(f"{given[0]}: {error}", file=sys.stderr)
         return USAGE
-    except (StorageError, OSError) as error:
+    except (StorageError, BrokerEndedError, OSError) as error:
         print(f"{given[0]}: {error}", file=sys.stderr)
         return FAILED
     return 0
 
 
-async def _until_told(server: ControllerServer) -> None:
+def _server(configuration: Configuration) -> ControllerServer | BrokerServer:
+    """Raises ConfigError, StorageError."""
+    if configuration.is_broker and configuration.is_controller:
+        raise ConfigError("process.roles=broker,controller: a node is one of the two yet; start two processes")
+    return (BrokerServer if configuration.is_broker else ControllerServer)(configuration, RealDisk())
+
+
+async def _until_told(server: ControllerServer | BrokerServer) -> None:
     on_signals(server.stop)
     await server.run()
 

@@ -18,7 +18,7 @@ Answered = Callable[[int, Request, Response | None], None]
 _CHUNK_BYTES = 1 << 16
 
 
-class _Connection:
+class Connection:
     """One connection, on which responses come in any order."""
 
     def __init__(self, address: Address, max_frame_bytes: int) -> None:
@@ -87,7 +87,7 @@ class Peers:
         self._begin, self._answered = begin, answered
         # A fetch waits at the leader, and what is behind it on its connection waits, too.
         self._connections = {
-            (to, is_fetch): _Connection(address, max_frame_bytes)
+            (to, is_fetch): Connection(address, max_frame_bytes)
             for to, address in addresses.items()
             for is_fetch in (False, True)
         }

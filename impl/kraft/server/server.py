@@ -9,17 +9,11 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from kio.schema.api_versions.v0 import response as v0
-from kio.schema.api_versions.v1 import response as v1
-from kio.schema.api_versions.v2 import response as v2
-from kio.schema.api_versions.v3 import response as v3
-from kio.schema.errors import ErrorCode as WireErrorCode
-from kio.static.primitive import i16
 from prometheus_client import CollectorRegistry
 
 from impl.kraft.config.configuration import Configuration
@@ -31,26 +25,25 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import InvalidFieldError
 from impl.kraft.messages import Request as ControllerRequest
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import Node, NodeEffect, NodeEffects, SnapshotSettings, WriteSnapshot, snapshot_batches
+from impl.kraft.node import Node, NodeEffect, NodeEffects, SnapshotSettings
 from impl.kraft.raft import Raft, RaftSettings
-from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, SetTimer, Timer
+from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, Send, SetTimer, Timer
 from impl.kraft.raft.messages import FetchRequest, Request, Response
 from impl.kraft.raft.roles import Leader
 from impl.kraft.records import FeatureLevelRecord, KeptRecord
 from impl.kraft.recovered import recovered_ends, recovered_node
 from impl.kraft.server import about, admin_wire, controller_wire, envelope, quorum_wire
-from impl.kraft.server.entities import NO_TAGS, NO_TIME, without_tags
+from impl.kraft.server.disk_work import DiskWork
+from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.measures import NOBODY, Measures, Seen
 from impl.kraft.server.peers import Peers
+from impl.kraft.server.versions import API_VERSIONS, api_versions
 from impl.kraft.storage.directories import BOOTSTRAP, lock_directories, read_bootstrap, read_directories
 from impl.kraft.storage.disk import Disk
-from impl.kraft.storage.effects import AppendToLog, Flush, carry_out
+from impl.kraft.storage.effects import AppendToLog
 from impl.kraft.storage.errors import StorageError
-from impl.kraft.storage.log import LogSettings, PendingFlush
-from impl.kraft.storage.sizes import SnapshotId, StoredSizes
-from impl.kraft.storage.snapshots import SnapshotWriter
+from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
-from impl.runtime.entities import entity_bytes
 from impl.runtime.listener import Listener
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop, monotonic_ms
@@ -58,8 +51,6 @@ from impl.runtime.metrics import served
 from impl.runtime.properties import ConfigError
 from impl.runtime.wire import RequestHeader, WireError
 
-API_VERSIONS = 18
-_API_VERSIONS: Mapping[int, Any] = {0: v0, 1: v1, 2: v2, 3: v3}
 SERVED = {
     **quorum_wire.VERSIONS, **controller_wire.VERSIONS, **admin_wire.VERSIONS, **about.VERSIONS,
     envelope.KEY: envelope.VERSION,
@@ -109,7 +100,7 @@ class ControllerServer:
             undone.callback(self._storage.close)
             bootstrap = _bootstrap(disk, configuration.metadata_log_dir)
             self._node = _node(configuration, cluster_id, bootstrap, self._storage)
-            clock_ms = self._clock_ms = _clock_ms()
+            clock_ms = self._clock_ms = clock()
             self._about = about.About(
                 self._node.raft, cluster_id, configuration.controller_quorum_voters, self._endpoint.name, clock_ms
             )
@@ -134,15 +125,12 @@ class ControllerServer:
         self._listener = Listener(self._handle, logger, frame_bytes)
         self._calls: dict[int, asyncio.Future[object]] = {}
         self._last_call = 0
-        self._flushing: asyncio.Task[None] | None = None
-        self._at_disk = set[asyncio.Future[None]]()
-        """What runs in threads, and so goes on where a task is cancelled."""
-        self._flush_again = False
         self._silent: frozenset[int] = frozenset()
         """Voters that have not answered the last request."""
         self._known: tuple[int, int | None, bool] = (-1, None, False)
         self._registry = CollectorRegistry()
         self._measures = Measures(self._registry, self._seen_elsewhere)
+        self._disk_work = DiskWork(self._storage, self._node, self._loop, clock_ms, self._measures.flushed)
         self._asyncio: asyncio.AbstractEventLoop | None = None
 
     def stop(self) -> None:
@@ -165,7 +153,7 @@ class ControllerServer:
         finally:
             await self._listener.stop()
             self._peers.close()
-            await asyncio.gather(*self._at_disk, return_exceptions=True)
+            await self._disk_work.ended()
             self._storage.close()
             for lock in self._locks:
                 lock.close()
@@ -202,8 +190,6 @@ class ControllerServer:
 
     def _carry_out(self, effect: NodeEffect) -> None:
         match effect:
-            case Flush():
-                self._flush()
             case Send(to=to, request=request):
                 self._peers.send(to, request)
             case Answer(call=call, response=response):
@@ -219,14 +205,9 @@ class ControllerServer:
                 self._loop.set_timer((timer, peer), at_ms + self._random.randint(0, spread_ms))
             case SetControllerTimer(timer=of_controller, at_ms=at_ms):
                 self._loop.set_timer(of_controller, at_ms)
-            case LoadSnapshot(snapshot_id=snapshot_id):
-                stored = self._storage.snapshots.read(snapshot_id)
-                self._loop.post(lambda now_ms: self._node.load(snapshot_id, stored, now_ms), first=True)
-            case WriteSnapshot():
-                self._begin_snapshot(effect)
             case _:
                 start = self._storage.log.end_offset
-                carry_out(self._storage, (effect,), self._flushed, self._frozen, self._measured, _nothing_else)
+                self._disk_work.carry_out(effect)
                 if isinstance(effect, AppendToLog):
                     leads, end = isinstance(self._node.raft.voter.role, Leader), self._storage.log.end_offset
                     self._measures.appended(len(effect.data), start, end, self._clock_ms(), leads=leads)
@@ -259,73 +240,11 @@ class ControllerServer:
             0 if latest is None else latest[0],
         )  # fmt: skip
 
-    # The disk.
-
-    def _flush(self) -> None:
-        """In a thread, one at a time: what is appended meanwhile is flushed next."""
-        if self._flushing is not None:
-            self._flush_again = True
-            return
-        self._flushing = self._loop.begin(self._run_flush(self._storage.begin_flush()))
-
-    async def _run_flush(self, pending: PendingFlush) -> None:
-        began = time.monotonic()
-        await self._in_thread(pending.run)
-        self._measures.flushed(time.monotonic() - began)
-        self._flushed(self._storage.finish_flush(pending))
-        self._flushing = None
-        if self._flush_again:
-            self._flush_again = False
-            self._flush()
-
-    async def _in_thread(self, work: Callable[[], None]) -> None:
-        """Raises StorageEndedError where it fails."""
-        at_disk = asyncio.get_running_loop().run_in_executor(None, work)
-        self._at_disk.add(at_disk)
-        at_disk.add_done_callback(self._at_disk.discard)
-        try:
-            await asyncio.shield(at_disk)
-        except OSError as error:
-            raise self._storage.failed(error) from error
-
-    def _begin_snapshot(self, effect: WriteSnapshot) -> None:
-        log(logger, "snapshot begun", {"end": effect.snapshot_id[0], "epoch": effect.snapshot_id[1]})
-        with self._storage.writing_snapshot():
-            writer = self._storage.create_snapshot(effect.snapshot_id, effect.last_contained_ms, self._clock_ms())
-        self._loop.begin(self._write_snapshot(effect, writer))
-
-    async def _write_snapshot(self, effect: WriteSnapshot, writer: SnapshotWriter) -> None:
-        """In slices, between which others are served."""
-        try:
-            for records in snapshot_batches(effect.image, MetadataCodec()):
-                with self._storage.writing_snapshot():
-                    writer.append(records)
-                await asyncio.sleep(0)
-            with self._storage.writing_snapshot():
-                writer.end()
-        except BaseException:
-            writer.close()
-            raise
-        await self._in_thread(writer.sync)
-        with self._storage.writing_snapshot():
-            writer.commit()
-        log(logger, "snapshot written", {"end": effect.snapshot_id[0], "epoch": effect.snapshot_id[1]})
-        self._loop.post(lambda now_ms: self._node.on_snapshot(effect.snapshot_id, now_ms))
-
-    def _measured(self, sizes: StoredSizes) -> None:
-        self._loop.post(lambda now_ms: self._node.on_measured(sizes, now_ms))
-
-    def _flushed(self, end_offset: int) -> None:
-        self._loop.post(lambda now_ms: self._node.on_flushed(end_offset, now_ms))
-
-    def _frozen(self, snapshot_id: SnapshotId, is_whole: bool) -> None:
-        self._loop.post(lambda now_ms: self._node.on_frozen(snapshot_id, is_whole, now_ms))
-
     # The network.
 
     async def _handle(self, header: RequestHeader, body: bytes) -> bytes:
         if header.api_key == API_VERSIONS:
-            return entity_bytes(_api_versions(header.api_version))  # with a header that has no tags, whatever comes
+            return api_versions(header.api_version, {key: (at, at) for key, at in SERVED.items()})
         if header.api_key not in SERVED:
             raise WireError(f"API {header.api_key} is not served")
         if header.api_version != SERVED[header.api_key]:
@@ -400,14 +319,10 @@ class ControllerServer:
         self._loop.post(lambda now_ms: self._node.on_response(to, request, response, now_ms))
 
 
-def _clock_ms() -> Callable[[], int]:
+def clock() -> Callable[[], int]:
     """A clock that starts at the time of day, for the times of batches, and then never goes back, for timers."""
     ahead_ms = time.time_ns() // 1_000_000 - monotonic_ms()
     return lambda: monotonic_ms() + ahead_ms
-
-
-def _nothing_else(effect: object) -> None:
-    raise AssertionError(f"no effect on the disk: {effect}")
 
 
 def _bootstrap(disk: Disk, directory: str) -> tuple[FeatureLevelRecord | KeptRecord, ...]:
@@ -444,6 +359,7 @@ def raft_settings(configuration: Configuration, cluster_id: str) -> RaftSettings
         configuration.node_id,
         tuple(voter.node_id for voter in configuration.controller_quorum_voters),
         cluster_id,
+        is_observer=not configuration.is_controller,
         election_timeout_ms=configuration.controller_quorum_election_timeout_ms,
         election_backoff_max_ms=configuration.controller_quorum_election_backoff_max_ms,
         fetch_timeout_ms=configuration.controller_quorum_fetch_timeout_ms,
@@ -467,16 +383,3 @@ def snapshot_settings(configuration: Configuration) -> SnapshotSettings:
         configuration.metadata_max_retention_ms,
         configuration.internal_metadata_clean_interval_ms,
     )
-
-
-def _api_versions(version: int) -> Any:
-    """What is served; an unknown version is answered in the first one, with the error (KIP-511)."""
-    schema = _API_VERSIONS.get(version, v0)
-    error = WireErrorCode.none if version in _API_VERSIONS else WireErrorCode.unsupported_version
-    served = {API_VERSIONS: (0, max(_API_VERSIONS)), **{key: (at, at) for key, at in SERVED.items()}}
-    keys = tuple(
-        schema.ApiVersion(api_key=i16(key), min_version=i16(least), max_version=i16(most))
-        for key, (least, most) in sorted(served.items())
-    )
-    throttled = {} if schema is v0 else {"throttle_time": NO_TIME}
-    return schema.ApiVersionsResponse(error_code=error, api_keys=keys, **throttled)

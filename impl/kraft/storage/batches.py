@@ -17,6 +17,8 @@ from impl.runtime.wire import uvarint
 MAGIC = 2
 CONTROL = 0x20
 """The attribute of a batch of control records. No other attribute is written: no compression, no transactions."""
+OF_PRODUCERS = 0x0F
+"""The attributes that a producer's batch may have here: compression, and whose timestamps it has. No transactions."""
 
 HEADER = Struct(">qiibIhiqqqhii")
 HEADER_BYTES = 61
@@ -113,8 +115,11 @@ def size_of(records: Sequence[Record]) -> int:
     return HEADER_BYTES + sum(_size_of_record(delta, record) for delta, record in enumerate(records))
 
 
-def header_at(data: bytes | memoryview, at: int = 0) -> Header:
-    """The checked header of the batch that begins at a position. Raises BatchError, also where the batch is cut off."""
+def header_at(data: bytes | memoryview, at: int = 0, attributes: int = CONTROL) -> Header:
+    """The checked header of the batch that begins at a position. Raises BatchError, also where the batch is cut off.
+
+    attributes: those that it may have.
+    """
     left = len(data) - at
     if left < HEADER_BYTES:
         raise BatchError(f"{left} bytes, and a batch has at least {HEADER_BYTES}")
@@ -128,8 +133,9 @@ def header_at(data: bytes | memoryview, at: int = 0) -> Header:
     found = crc32c(memoryview(data)[at + CRC_END : at + header.size_bytes])
     if found != header.crc:
         raise BatchError(f"the CRC is {found:#010x}, expected {header.crc:#010x}")
-    if header.attributes & ~CONTROL:
-        raise BatchError(f"attributes {header.attributes:#06x}: neither compression nor transactions are in this log")
+    if header.attributes & ~attributes:
+        refused = "neither compression nor transactions are" if attributes == CONTROL else "transactions are not"
+        raise BatchError(f"attributes {header.attributes:#06x}: {refused} in this log")
     if header.records < 1 or header.last_offset_delta != header.records - 1:
         raise BatchError(f"{header.records} records up to offset delta {header.last_offset_delta}")
     return header

@@ -62,6 +62,10 @@ class RealDisk:
     def delete(self, path: str) -> None:
         Path(path).unlink()
 
+    def delete_directory(self, path: str) -> None:
+        """One that is empty."""
+        Path(path).rmdir()
+
     def sync_directory(self, path: str) -> None:
         with opened_directory(path) as descriptor:
             os.fsync(descriptor)

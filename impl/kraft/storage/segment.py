@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from impl.kraft.storage.batches import HEADER_BYTES, LENGTH_END, BatchError, Header, header_at
+from impl.kraft.storage.batches import CONTROL, HEADER_BYTES, LENGTH_END, BatchError, Header, header_at
 from impl.kraft.storage.disk import Disk, File
 from impl.kraft.storage.errors import BitRotError
 
@@ -108,10 +108,11 @@ class Segment:
 
 
 class Window:
-    """A file that is read from front to back, `piece_bytes` at a time."""
+    """A file that is read from front to back, `piece_bytes` at a time. attributes: those that its batches may have."""
 
-    def __init__(self, file: File, size_bytes: int, piece_bytes: int) -> None:
+    def __init__(self, file: File, size_bytes: int, piece_bytes: int, attributes: int = CONTROL) -> None:
         self._file, self._size_bytes, self._piece_bytes = file, size_bytes, piece_bytes
+        self._attributes = attributes
         self._start = 0
         self._data = memoryview(b"")
 
@@ -122,7 +123,7 @@ class Window:
             wanted = LENGTH_END + max(0, int.from_bytes(head[8:12], "big", signed=True))
             if wanted > len(head):
                 head = self._view(at, wanted)
-        header = header_at(head)
+        header = header_at(head, attributes=self._attributes)
         return header, head[: header.size_bytes]
 
     def _view(self, at: int, size_bytes: int) -> memoryview:

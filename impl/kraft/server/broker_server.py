@@ -1,0 +1,240 @@
+"""A broker's process: an asyncio loop around a node that observes the quorum, its logs and its listener."""
+
+from __future__ import annotations
+
+import logging
+import random
+from contextlib import ExitStack
+from typing import Any
+from uuid import uuid4
+
+from impl.kraft.broker import Broker, BrokerSettings, BrokerState
+from impl.kraft.config.configuration import Configuration
+from impl.kraft.config.values import Listener as Address
+from impl.kraft.effects import Send as SendToController
+from impl.kraft.effects import SetTimer as SetBrokerTimer
+from impl.kraft.fields import InvalidFieldError
+from impl.kraft.image import METADATA_VERSION
+from impl.kraft.metadata.core_records import MetadataCodec
+from impl.kraft.node import BrokerEffect, BrokerEffects, BrokerNode
+from impl.kraft.raft import Raft
+from impl.kraft.raft.effects import Send, SetTimer, Timer
+from impl.kraft.raft.messages import Request, Response
+from impl.kraft.records import Endpoint, SupportedFeature
+from impl.kraft.recovered import recovered_broker_node, recovered_ends
+from impl.kraft.server.broker_wire import Request as OfBroker
+from impl.kraft.server.client_requests import ClientRequests
+from impl.kraft.server.cluster_told import ClusterTold
+from impl.kraft.server.controller_channel import LOST, ControllerChannel
+from impl.kraft.server.disk_work import DiskWork
+from impl.kraft.server.following import Following
+from impl.kraft.server.peers import Peers
+from impl.kraft.server.replica_logs import StoredReplicaLogs
+from impl.kraft.server.server import clock, raft_settings, snapshot_settings, storage_settings
+from impl.kraft.server.steps import Steps
+from impl.kraft.storage.directories import lock_directories, read_directories
+from impl.kraft.storage.real_disk import RealDisk
+from impl.kraft.storage.storage import QuorumStorage
+from impl.kraft.tools.bootstrap import RELEASES
+from impl.runtime.listener import Listener
+from impl.runtime.logs import log
+from impl.runtime.loop import CoreLoop
+from impl.runtime.properties import ConfigError
+
+_FEATURES = (SupportedFeature(METADATA_VERSION, min(RELEASES.values()), max(RELEASES.values())),)
+_PLAINTEXT = 0
+"""Its number in a registration."""
+_MOST_ANSWER_BYTES = 101 << 20
+"""Of a controller or leader, which answers with a batch at least, of whatever size."""
+
+logger = logging.getLogger(__name__)
+
+
+class BrokerEndedError(Exception):
+    """The broker is none any more, without being told to stop. The message says why."""
+
+
+def broker_endpoint_of(configuration: Configuration) -> Address:
+    """Where a broker listens. Raises ConfigError where that is not served."""
+    endpoint, *others = configuration.listeners
+    if others:
+        names = ", ".join(one.name for one in others)
+        raise ConfigError(f"listeners: one is served, {endpoint.name}, and {names} beside it not yet")
+    protocol = configuration.listener_security_protocol_map[endpoint.name]
+    if protocol != "PLAINTEXT":
+        raise ConfigError(f"listener.security.protocol.map: {endpoint.name}:{protocol} is not served, only PLAINTEXT")
+    if not endpoint.port:
+        raise ConfigError(f"listeners: {endpoint.name} needs a port, as others are told it")
+    if len(configuration.log_dirs) > 1:
+        raise ConfigError("log.dirs: a broker keeps its logs in one directory yet; name one")
+    if configuration.metrics_port is not None:
+        raise ConfigError("metrics.port: a broker serves no metrics yet; remove it")
+    return endpoint
+
+
+class BrokerServer:
+    """One broker, from its start to its stop."""
+
+    def __init__(self, configuration: Configuration, disk: RealDisk) -> None:
+        """Raises ConfigError, StorageError, BitRotError."""
+        self._configuration = configuration
+        self._endpoint = broker_endpoint_of(configuration)
+        self._random = random.Random()
+        clock_ms = clock()
+        with ExitStack() as undone:
+            self._locks = lock_directories(disk, configuration.all_directories)
+            for lock in self._locks:
+                undone.callback(lock.close)
+            identities = read_directories(disk, configuration.all_directories, configuration.node_id)
+            cluster_id = identities[configuration.metadata_log_dir].cluster_id
+            self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
+            undone.callback(self._storage.close)
+            self._logs = StoredReplicaLogs(disk, configuration.log_dirs[0])
+            self._node = self._made(cluster_id)
+            undone.pop_all()
+        self._loop: CoreLoop[BrokerEffect] = CoreLoop(
+            self._on_timer, self._carry_out, before_each=self._look, clock_ms=clock_ms
+        )
+        self._disk_work = DiskWork(self._storage, self._node, self._loop, clock_ms, lambda took_s: None)
+        addresses = {one.node_id: (one.host, one.port) for one in configuration.controller_quorum_voters}
+        client_id, timeout_ms = f"broker-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms
+        self._peers = Peers(
+            addresses, client_id, timeout_ms, _MOST_ANSWER_BYTES, self._loop.begin, self._on_quorum_response
+        )
+        self._channel = ControllerChannel(
+            addresses, client_id, timeout_ms, _MOST_ANSWER_BYTES, lambda: self._node.leader
+        )
+        self._steps = Steps(self._node, self._loop)
+        told = ClusterTold(self._steps, cluster_id, self._endpoint.name)
+        self._following = Following(self._steps, self._loop, told.address_of, _MOST_ANSWER_BYTES)
+        requests = ClientRequests(self._steps, self._channel, told)
+        self._listener = Listener(requests.handle, logger, configuration.socket_request_max_bytes)
+        self._is_told = self._is_recovered = False
+        self._applied_offset = -1
+        self._said: dict[str, object] = {}
+
+    def _made(self, cluster_id: str) -> BrokerNode:
+        """The node, by what its directories have. Raises StorageError."""
+        configuration = self._configuration
+        advertised = next(
+            (one for one in configuration.advertised_listeners if one.name == self._endpoint.name), self._endpoint
+        )
+        settings = BrokerSettings(
+            configuration.node_id, cluster_id,
+            listeners=(Endpoint(advertised.name, advertised.host, advertised.port, _PLAINTEXT),),
+            features=_FEATURES,
+            heartbeat_interval_ms=configuration.broker_heartbeat_interval_ms,
+            initial_registration_timeout_ms=configuration.initial_broker_registration_timeout_ms,
+            retry_backoff_max_ms=configuration.broker_session_timeout_ms // 2,
+            replica_lag_time_max_ms=configuration.replica_lag_time_max_ms,
+            min_insync_replicas=configuration.min_insync_replicas,
+        )  # fmt: skip
+        broker = Broker(settings, uuid4(), self._logs.load(), self._logs)
+        raft = Raft(raft_settings(configuration, cluster_id), self._storage.election, recovered_ends(self._storage))
+        return recovered_broker_node(raft, broker, self._storage, MetadataCodec(), snapshot_settings(configuration))
+
+    def stop(self) -> None:
+        """SIGTERM: a controlled shutdown, in which the controller moves what this broker leads."""
+        self._is_told = True
+        self._loop.post(self._node.shut_down)
+
+    async def run(self) -> None:
+        """Serve until `stop`. Raises OSError where the address is taken, StorageError, BrokerEndedError."""
+        is_orderly = False
+        try:
+            await self._listener.start(self._endpoint.host or "0.0.0.0", self._endpoint.port)
+            log(logger, "started", {"port": self._endpoint.port, "logs": len(self._node.broker.logs)})
+            self._loop.post(self._begin)
+            await self._loop.run()
+            is_orderly = True
+        finally:
+            await self._listener.stop()
+            self._peers.close()
+            self._channel.close()
+            await self._disk_work.ended()
+            self._logs.close(flushed=is_orderly)
+            self._storage.close()
+            for lock in self._locks:
+                lock.close()
+        self._node.broker.stopped()
+        log(logger, "stopped")
+        if not self._is_told:
+            raise BrokerEndedError(self._reason())
+
+    def _reason(self) -> str:
+        broker = self._node.broker
+        if broker.broker_epoch is None:
+            return (
+                f"no controller has registered this broker in {broker.settings.initial_registration_timeout_ms} ms "
+                "(initial.broker.registration.timeout.ms): is another with its node.id there, or no controller active?"
+            )
+        return f"broker epoch {broker.broker_epoch} is not this process's any more: another has the id, or nobody"
+
+    def _begin(self, now_ms: int) -> BrokerEffects:
+        latest = self._storage.snapshots.latest
+        effects = self._node.start(now_ms)
+        if latest is not None:
+            effects += self._node.load(latest, self._storage.snapshots.read(latest), now_ms)
+        return effects
+
+    def _look(self) -> None:
+        """Between two steps: what the last one has made possible, or necessary."""
+        broker = self._node.broker
+        if not self._is_recovered and broker.state is BrokerState.RECOVERY and broker.broker_epoch is not None:
+            self._is_recovered = True  # the logs were, before the first step
+            self._loop.post(self._node.recovered, first=True)
+        if broker.applied_offset != self._applied_offset:
+            self._applied_offset = broker.applied_offset
+            self._following.look()
+        self._steps.waiting.look()
+        if broker.state is BrokerState.SHUTTING_DOWN:
+            self._loop.stop()
+        self._say("quorum", {"epoch": self._node.raft.voter.epoch, "leader": self._node.leader})
+        self._say("broker", {"state": broker.state.name, "broker_epoch": broker.broker_epoch})
+        self._say("replicas", {"leads": len(broker.leaders), "follows": len(broker.followers)})
+
+    def _say(self, event: str, facts: dict[str, object]) -> None:
+        """A line where it is another one."""
+        if self._said.get(event) != facts:
+            self._said[event] = facts
+            log(logger, event, facts)
+
+    # Effects.
+
+    def _on_timer(self, timer: Any, now_ms: int) -> BrokerEffects:
+        match timer:
+            case (Timer() as of_quorum, peer):
+                return self._node.on_timer(of_quorum, now_ms, peer)
+        return self._node.on_timer(timer, now_ms)
+
+    def _carry_out(self, effect: BrokerEffect) -> None:
+        match effect:
+            case Send(to=to, request=request):
+                self._peers.send(to, request)
+            case SendToController(request=asked):
+                self._loop.begin(self._ask(asked))  # type: ignore[arg-type]
+            case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
+                self._loop.set_timer((timer, peer), at_ms + self._random.randint(0, spread_ms))
+            case SetBrokerTimer(timer=of_broker, at_ms=at_ms):
+                self._loop.set_timer(of_broker, at_ms)
+            case _:
+                self._disk_work.carry_out(effect)  # type: ignore[arg-type]
+
+    async def _ask(self, request: OfBroker) -> None:
+        """What the broker wants of the active controller."""
+        try:
+            response = await self._channel.send(request)
+        except LOST:
+            response = None
+
+        def answered(now_ms: int) -> BrokerEffects:
+            try:
+                return self._node.on_controller_response(request, response, now_ms)
+            except InvalidFieldError as error:
+                log(logger, "answer refused", {"why": str(error)})
+                return self._node.on_controller_response(request, None, now_ms)
+
+        self._loop.post(answered)
+
+    def _on_quorum_response(self, to: int, request: Request, response: Response | None) -> None:
+        self._loop.post(lambda now_ms: self._node.on_response(to, request, response, now_ms))

@@ -1,0 +1,134 @@
+"""Logs of replicas on a disk, as the core of a broker needs them: below a log directory, a folder for each partition.
+
+Folders are named, and files are, as by Kafka: `orders-0`, with the id of its topic in `partition.metadata`.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from impl.kraft.broker import EpochEnd, LogEntry, ReplicaLog
+from impl.kraft.image import PartitionKey
+from impl.kraft.server.producers import Producers
+from impl.kraft.storage.batches import LENGTH_END, OF_PRODUCERS, header_at
+from impl.kraft.storage.directories import PARTITION, encode_id
+from impl.kraft.storage.disk import TEMPORARY, read_whole, write_durably
+from impl.kraft.storage.errors import StorageError
+from impl.kraft.storage.partition_log import PartitionLog
+from impl.kraft.storage.real_disk import RealDisk
+
+METADATA = "partition.metadata"
+_EPOCH_END = LENGTH_END + 4
+
+
+class StoredReplicaLog:
+    """A log of which each entry is a batch, at the offset that the log gives it. high_watermark: see `ReplicaLog`."""
+
+    def __init__(self, log: PartitionLog, high_watermark: int = 0) -> None:
+        self.log = log
+        self.high_watermark = min(high_watermark, log.end_offset)
+        self.producers = Producers(log.batches)
+
+    @property
+    def end_offset(self) -> int:
+        return self.log.end_offset
+
+    @property
+    def last_epoch(self) -> int:
+        return self.log.last_epoch
+
+    def append(self, entries: Iterable[LogEntry]) -> None:
+        """Raises BatchError for what is no batch, and OSError."""
+        for entry in entries:
+            data = placed(entry.value, self.log.end_offset, entry.leader_epoch)
+            self.producers.note(self.log.append(header_at(data, attributes=OF_PRODUCERS), data))
+
+    def read(self, offset: int, max_bytes: int) -> tuple[LogEntry, ...]:
+        batches = self.log.batches_from(offset, max_bytes)
+        return tuple(LogEntry(batch.header.epoch, self.log.data_of(batch)) for batch in batches)
+
+    def truncate(self, offset: int) -> None:
+        self.log.truncate(offset)
+        self.high_watermark = min(self.high_watermark, self.log.end_offset)
+        self.producers = Producers(self.log.batches)
+
+    def end_of_epoch(self, epoch: int) -> EpochEnd:
+        return EpochEnd(*self.log.end_of_epoch(epoch))
+
+    def copy(self) -> StoredReplicaLog:
+        raise TypeError("a log on a disk is its process's own, and has no copy")
+
+
+def placed(data: bytes, offset: int, leader_epoch: int) -> bytes:
+    """A batch where its leader has put it; its checksum covers neither."""
+    epoch = leader_epoch.to_bytes(4, "big", signed=True)
+    return offset.to_bytes(8, "big") + data[8:LENGTH_END] + epoch + data[_EPOCH_END:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    path: str
+    log: PartitionLog
+
+
+class StoredReplicaLogs:
+    """The folders of a log directory that is formatted and locked."""
+
+    def __init__(self, disk: RealDisk, directory: str) -> None:
+        self._disk, self._directory = disk, directory
+        self._folders: dict[PartitionKey, _Folder] = {}
+
+    def load(self) -> dict[PartitionKey, ReplicaLog]:
+        """All that are there, but for a folder that a crash has left empty. Raises StorageError, OSError."""
+        found: dict[PartitionKey, ReplicaLog] = {}
+        for name in self._disk.names(self._directory):
+            path, (topic, _, number) = f"{self._directory}/{name}", name.rpartition("-")
+            is_replica = bool(topic) and number.isdecimal() and name != PARTITION
+            if is_replica and any(not one.endswith(TEMPORARY) for one in self._disk.names(path)):
+                key = (self._topic_id(path), int(number))
+                found[key] = self._opened(key, path)
+        return found
+
+    def create(self, key: PartitionKey, topic: str) -> StoredReplicaLog:
+        """As `ReplicaLogs.create`. What has the folder's name was of an earlier topic with this name, and goes."""
+        path = f"{self._directory}/{topic}-{key[1]}"
+        for other in [one for one, folder in self._folders.items() if folder.path == path]:
+            self.delete(other)
+        self._disk.make_directory(path)
+        write_durably(self._disk, path, METADATA, f"version: 0\ntopic_id: {encode_id(key[0])}".encode())
+        self._disk.sync_directory(self._directory)
+        return self._opened(key, path)
+
+    def delete(self, key: PartitionKey) -> None:
+        """As `ReplicaLogs.delete`."""
+        folder = self._folders.pop(key, None)
+        if folder is None:
+            return
+        folder.log.close()
+        for name in sorted(self._disk.names(folder.path), key=METADATA.__eq__):  # a crash leaves what can be loaded
+            self._disk.delete(f"{folder.path}/{name}")
+        self._disk.delete_directory(folder.path)
+
+    def close(self, *, flushed: bool) -> None:
+        """flushed: what the logs have is made durable before."""
+        for folder in self._folders.values():
+            if flushed:
+                folder.log.flush()
+            folder.log.close()
+        self._folders.clear()
+
+    def _opened(self, key: PartitionKey, path: str) -> StoredReplicaLog:
+        folder = self._folders[key] = _Folder(path, PartitionLog(self._disk, path))
+        return StoredReplicaLog(folder.log)
+
+    def _topic_id(self, folder: str) -> UUID:
+        path = f"{folder}/{METADATA}"
+        try:
+            lines = read_whole(self._disk, path).decode().splitlines()
+            (text,) = (line.removeprefix("topic_id: ") for line in lines if line.startswith("topic_id: "))
+            return UUID(bytes=urlsafe_b64decode(text + "=="))
+        except (FileNotFoundError, ValueError):
+            raise StorageError(f"{path} does not say of which topic this is: move {folder} elsewhere") from None
