@@ -42,6 +42,7 @@ class Following:
         self._steps, self._loop, self._address_of = steps, loop, address_of
         self._max_frame_bytes = max_frame_bytes
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._failing = set[int]()
 
     def look(self) -> None:
         """Metadata may have changed: whom this broker follows by now is fetched from."""
@@ -92,8 +93,11 @@ class Following:
             await self._steps.take(taken)
         except LOST as error:
             connection.close()
-            log(logger, "fetch failed", {"leader": leader, "why": str(error) or type(error).__name__})
+            if leader not in self._failing:  # once, until it is well again
+                log(logger, "fetch failed", {"leader": leader, "why": str(error) or type(error).__name__})
+            self._failing.add(leader)
             return False
+        self._failing.discard(leader)
         return len(answers) == len(requests) and all(response.error is ErrorCode.NONE for _, response in answers)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from subprocess import CalledProcessError
 
@@ -11,57 +10,10 @@ import pytest
 from tests.cluster.kafka import until
 from tests.impl.kraft.released import released
 from tests.impl.kraft.server.brokers import Broker, records
+from tests.impl.kraft.server.clients import TOPIC, Producing, consumed
 from tests.impl.kraft.server.controllers import VOTERS, Controllers, controllers
 
 FIRST, SECOND = 11, 12
-TOPIC = "orders"
-
-
-class Producing:
-    """A producer that writes numbers one by one in a thread. acknowledged: those that were."""
-
-    def __init__(self, address: str) -> None:
-        self.acknowledged: list[int] = []
-        self._address, self._stopped = address, threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def await_more(self, count: int = 20) -> None:
-        before = len(self.acknowledged)
-        until(lambda: len(self.acknowledged) >= before + count, f"{count} more records are acknowledged", 60)
-
-    def stop(self) -> list[int]:
-        self._stopped.set()
-        self._thread.join(60)
-        assert not self._thread.is_alive()
-        return self.acknowledged
-
-    def _run(self) -> None:
-        from kafka import KafkaProducer  # it takes a second to be imported, which the quick tier does not pay
-
-        producer = KafkaProducer(bootstrap_servers=self._address, acks="all", enable_idempotence=True)
-        number = 0
-        while not self._stopped.is_set():
-            producer.send(TOPIC, key=str(number).encode(), value=str(number).encode()).get(60)
-            self.acknowledged.append(number)
-            number += 1
-        producer.close()
-
-
-def consumed(address: str, numbers: set[int]) -> set[int]:
-    """What a consumer of a group sees, until it has seen all of these or nothing comes."""
-    from kafka import KafkaConsumer
-
-    consumer = KafkaConsumer(
-        TOPIC, bootstrap_servers=address, group_id="test", auto_offset_reset="earliest", consumer_timeout_ms=30_000
-    )
-    found: set[int] = set()
-    for record in consumer:
-        found.add(int(record.value))
-        if numbers <= found:
-            break
-    consumer.close()
-    return found
 
 
 @pytest.mark.long("two JVMs and three processes")
