@@ -103,7 +103,10 @@ def prepared(folder: Path, size: Size) -> list[Place]:
     there = {path for role in (CONTROLLER, BROKER) for path in folder.glob(f"{role}*/{role}.properties")}
     if there and there != {place.properties for place in places}:
         counts = [sum(path.stem == role for path in there) for role in (CONTROLLER, BROKER)]
-        held = " and ".join(f"{count} {role}s" for count, role in zip(counts, (CONTROLLER, BROKER), strict=True))
+        held = " and ".join(
+            f"{count} {role}{'' if count == 1 else 's'}"
+            for count, role in zip(counts, (CONTROLLER, BROKER), strict=True)
+        )
         raise ConfigError(f"{folder} has {held}: start as many, or choose another folder")
     cluster_id = random_uuid()
     for place in places:

@@ -1,4 +1,4 @@
-"""`fencepost cluster up`: one command starts a quorum, says who leads, and stops all of it."""
+"""`fencepost cluster up`: one command starts a cluster, says who leads and where clients connect, and stops it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.cluster.kafka import until
 from tests.cluster.processes import ManagedProcess, free_ports
 
-pytestmark = pytest.mark.long("three processes")
+pytestmark = pytest.mark.long("four processes")
 
 
 def up(folder: Path, *more: str) -> ManagedProcess:
@@ -20,21 +20,26 @@ def up(folder: Path, *more: str) -> ManagedProcess:
     return ManagedProcess(command, folder.with_suffix(f".{len(more)}.log"))
 
 
-def run_until_led(folder: Path, port: int) -> None:
-    cluster = up(folder, "--port", str(port))
-    before = cluster.output().count("is active")
-    until(lambda: cluster.output().count("is active") > before, "a leader is told")
+def run_until_ready(folder: Path, ports: list[int]) -> str:
+    """What it has said until all of it was there."""
+    cluster = up(folder, "--port", str(ports[0]), "--brokers", "1", "--broker-port", str(ports[1]))
+    before = cluster.output().count("ready")
+    until(lambda: cluster.output().count("ready") > before, "clients are told where to connect")
+    assert "is active" in cluster.output()
     os.kill(cluster.pid, signal.SIGINT)
     until(lambda: cluster.exit_code is not None, "all of it stops")
     assert cluster.exit_code == 0 and cluster.output().endswith("stopped\n")
+    return cluster.output()
 
 
-def test_a_quorum_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
-    run_until_led(tmp_path / "here", port)
-    run_until_led(tmp_path / "here", port)
-    logs = [(tmp_path / "here" / f"controller{node}" / "controller.log").read_text() for node in (1, 2, 3)]
-    assert all(log.count('"event": "started"') == log.count('"event": "stopped"') for log in logs)
-    other = up(tmp_path / "here", "--port", str(port), "--controllers", "5")
+def test_a_cluster_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    ports = [free_ports(1)[0], free_ports(1)[0]]
+    assert f"clients connect to 127.0.0.1:{ports[1]} (bootstrap.servers)" in run_until_ready(tmp_path / "here", ports)
+    run_until_ready(tmp_path / "here", ports)
+    names = [*(f"controller{node}/controller.log" for node in (1, 2, 3)), "broker4/broker.log"]
+    logs = [(tmp_path / "here" / name).read_text() for name in names]
+    assert all(log.count('"event": "started"') == log.count('"event": "stopped"') == 2 for log in logs)
+    other = up(tmp_path / "here", "--port", str(ports[0]), "--controllers", "5")
     until(lambda: other.exit_code is not None, "it is refused")
-    assert other.exit_code == 2 and "has 3 controllers" in other.output() and "Traceback" not in other.output()
+    assert other.exit_code == 2 and "has 3 controllers and 1 broker:" in other.output()
+    assert "Traceback" not in other.output()
