@@ -27,10 +27,12 @@ _FORWARDED_FOR_S, _RETRY_S = 30.0, 0.1
 _ANONYMOUS = b"\0\0" + entity_bytes(DefaultPrincipalData(type_="User", name="ANONYMOUS", token_authenticated=False))
 """With the version of its form before it, as Kafka writes it (DefaultKafkaPrincipalBuilder.serialize)."""
 
-DELETE_TOPICS = 20
+DELETE_TOPICS, ELECT_LEADERS = 20, 43
+_PREFERRED = 0
+"""The only leaders that the first version of ElectLeaders elects."""
 FORWARDED: Mapping[int, tuple[int, int]] = {
-    19: (2, 7), DELETE_TOPICS: (1, 6), 37: (0, 3), 43: (0, 2), 44: (0, 1), 45: (0, 0), 46: (0, 0), 55: (0, 2),
-    64: (0, 0),
+    19: (2, 7), DELETE_TOPICS: (1, 6), 37: (0, 3), ELECT_LEADERS: (0, 2), 44: (0, 1), 45: (0, 0), 46: (0, 0),
+    55: (0, 2), 64: (0, 0),
 }  # fmt: skip
 """What clients may ask for through a broker (see `envelope.FORWARDED`): the newest version is forwarded."""
 
@@ -112,4 +114,6 @@ def _upgraded(key: int, newest: int, entity: Any) -> Any:
     if key == DELETE_TOPICS and hasattr(entity, "topic_names"):
         topics = [{"name": name, "topic_id": None} for name in entity.topic_names]
         return {"topics": topics, "timeout": entity.timeout}
+    if key == ELECT_LEADERS and not hasattr(entity, "election_type"):
+        return {"election_type": _PREFERRED, "topic_partitions": entity.topic_partitions, "timeout": entity.timeout}
     return entity

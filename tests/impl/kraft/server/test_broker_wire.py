@@ -23,6 +23,7 @@ from impl.kraft.messages import (
 from impl.kraft.records import Endpoint, SupportedFeature
 from impl.kraft.server import admin_wire, controller_wire
 from impl.kraft.server.broker_wire import Request, Response, key_of, read_response, request_bytes
+from impl.kraft.server.entities import NO_TIME
 from impl.kraft.server.versions import made, response_kind
 from impl.runtime.entities import entity_bytes
 from impl.runtime.wire import WireError
@@ -66,6 +67,6 @@ def test_responses_are_read_as_they_were_written(request_: Request, response: Re
 
 def test_an_error_that_the_cores_do_not_know_is_refused() -> None:
     given = {"error_code": WireErrorCode.group_id_not_found, "broker_epoch": 1}
-    body = entity_bytes(made(response_kind(62, 4), {"throttle_time": controller_wire.NO_TIME, **given}))
+    body = entity_bytes(made(response_kind(62, 4), {"throttle_time": NO_TIME, **given}))
     with pytest.raises(WireError, match="error code 69"):
         read_response(REGISTRATION, body)

@@ -226,22 +226,26 @@ def test_offsets_are_found_by_time(tmp_path: Path, timestamp: int, offset: int, 
     one.run(what)
 
 
+def metadata(names: list[str] | None) -> dict[str, Any]:
+    topics = None if names is None else [{"name": name, "topic_id": None} for name in names]
+    unasked = ("include_cluster_authorized_operations", "include_topic_authorized_operations")
+    return {"topics": topics, **dict.fromkeys(unasked, False)}
+
+
 def test_metadata_names_who_is_alive_and_no_leader_that_is_not(tmp_path: Path) -> None:
     one = OneBroker(tmp_path)
     one.create_topic((ID, OTHER), partitions=2)
 
     async def what() -> None:
         for version in range(SERVED[METADATA][0], SERVED[METADATA][1] + 1):
-            found = await one.ask(
-                METADATA, version, {"topics": [{"name": TOPIC, "topic_id": None}, {"name": "none", "topic_id": None}]}
-            )
+            found = await one.ask(METADATA, version, metadata([TOPIC, "none"]))
             assert [(int(broker.node_id), int(broker.port)) for broker in found.brokers] == [(ID, 9007), (OTHER, 9008)]
             assert [topic.error_code for topic in found.topics] == [
                 ErrorCode.none,
                 ErrorCode.unknown_topic_or_partition,
             ]
             assert [int(partition.leader_id) for partition in found.topics[0].partitions] == [ID, ID]
-        every = await one.ask(METADATA, 9, {"topics": None})
+        every = await one.ask(METADATA, 9, metadata(None))
         assert [topic.name for topic in every.topics] == [TOPIC]
 
     one.run(what)
