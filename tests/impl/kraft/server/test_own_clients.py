@@ -1,0 +1,92 @@
+"""Kafka's clients in Python with a broker of ours: each makes a topic, writes, reads it again, and deletes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.cluster.kafka import until
+from tests.impl.kraft.server.own_brokers import own_cluster
+
+pytestmark = pytest.mark.long("four processes, and clients that take seconds to be imported")
+VALUES = {b"%d" % number for number in range(50)}
+PARTITIONS = 2
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with own_cluster(tmp_path_factory.mktemp("own"), nodes=(11,)) as brokers:
+        yield brokers.addresses
+
+
+def test_kafka_python(address: str) -> None:
+    from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+    from kafka.admin import KafkaAdminClient, NewTopic
+
+    admin = KafkaAdminClient(bootstrap_servers=address)
+    admin.create_topics([NewTopic("python", PARTITIONS, 1)])
+    producer = KafkaProducer(bootstrap_servers=address, acks="all", compression_type="gzip")
+    for value in VALUES:
+        producer.send("python", value)
+    producer.flush()
+    consumer = KafkaConsumer(bootstrap_servers=address, auto_offset_reset="earliest", consumer_timeout_ms=60_000)
+    consumer.assign([TopicPartition("python", number) for number in range(PARTITIONS)])
+    assert {record.value for _, record in zip(VALUES, consumer, strict=False)} == VALUES
+    admin.delete_topics(["python"])
+    until(lambda: "python" not in admin.list_topics(), "the topic is gone")
+
+
+def test_confluent_kafka(address: str) -> None:
+    from confluent_kafka import Consumer, Producer, TopicPartition
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.create_topics([NewTopic("confluent", PARTITIONS, 1)])["confluent"].result(60)
+    errors: list[Any] = []
+    producer = Producer({"bootstrap.servers": address, "enable.idempotence": True, "compression.type": "lz4"})
+    for value in VALUES:
+        producer.produce("confluent", value, on_delivery=lambda error, _: errors.append(error))
+    assert producer.flush(60) == 0 and errors == [None] * len(VALUES)
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False})
+    consumer.assign([TopicPartition("confluent", number, 0) for number in range(PARTITIONS)])
+    found: set[bytes | None] = set()
+
+    def has_all() -> bool:
+        message = consumer.poll(1.0)
+        if message is not None and message.error() is None:
+            found.add(message.value())
+        return found >= VALUES
+
+    until(has_all, "all records are read")
+    consumer.close()
+    admin.delete_topics(["confluent"])["confluent"].result(60)
+
+
+def test_aiokafka(address: str) -> None:
+    pytest.importorskip("aiokafka", reason="aiokafka is not installed: pip install -e '.[dev]'")
+    from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+    from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+    async def run() -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=address)
+        await admin.start()
+        await admin.create_topics([NewTopic("aio", PARTITIONS, 1)])
+        producer = AIOKafkaProducer(bootstrap_servers=address, enable_idempotence=True)
+        await producer.start()
+        for value in VALUES:
+            await producer.send_and_wait("aio", value)
+        await producer.stop()
+        consumer = AIOKafkaConsumer(bootstrap_servers=address, auto_offset_reset="earliest")
+        await consumer.start()
+        consumer.assign([TopicPartition("aio", number) for number in range(PARTITIONS)])
+        found: set[bytes | None] = set()
+        while not found >= VALUES:
+            found.add((await consumer.getone()).value)
+        await consumer.stop()
+        await admin.delete_topics(["aio"])
+        await admin.close()
+
+    asyncio.run(asyncio.wait_for(run(), 180))
