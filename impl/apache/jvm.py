@@ -43,15 +43,15 @@ class Session(NamedTuple):
 class State:
     """A state in a JVM, which is dropped there once nobody has it here.
 
-    text: all of it but for some numbers; two states with the same text and numbers are the same. answer: what the step
-    that led here did.
+    digest: of all of it but for some numbers; two states with the same digest and numbers are the same. answer: what
+    the step that led here did.
     """
 
     def __init__(self, jvm: Jvm, parent: State | None, command: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         self._jvm = jvm
         self.version, self._parent, self._command = jvm.version, parent, command
         self.number: int = answer["state"]
-        self.text = blake2b(answer["text"].encode(), digest_size=16).digest()
+        self.digest: str = answer["digest"]
         self.numbers = tuple(Number(*one) for one in answer["numbers"])
         self.sessions = {one[0]: Session(*one[1:]) for one in answer["sessions"]}
         self.answer = answer

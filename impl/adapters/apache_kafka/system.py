@@ -56,7 +56,7 @@ def in_jvm(state: State, _: Any, graph: Graph) -> Structure:
     host = graph.owner(ControllerHost)
     if host.is_out_of_sight:
         return None
-    return (state.text, tuple([meaning(number, host, graph) for number in state.numbers]))
+    return (state.digest, tuple([meaning(number, host, graph) for number in state.numbers]))
 
 
 class ApacheCore:
