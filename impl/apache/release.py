@@ -20,6 +20,8 @@ from pathlib import Path
 from impl.apache.errors import ApacheError
 
 SOURCES = Path(__file__).parent / "java"
+OF_RELEASES = Path(__file__).parent / "releases"
+"""What differs: of each file the one in the newest folder that is not newer than the release."""
 EXPORTS = ("--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED")
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>fencepost</groupId><artifactId>kafka</artifactId><version>1</version><dependencies>
@@ -64,18 +66,32 @@ def fetch(version: str) -> None:
         shutil.copytree(copied, jars(version), dirs_exist_ok=True)
 
 
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def sources(version: str) -> list[Path]:
+    """The files that are compiled against a release."""
+    found = {source.relative_to(SOURCES): source for source in SOURCES.rglob("*.java")}
+    since = sorted(OF_RELEASES.iterdir(), key=lambda folder: numbers(folder.name))
+    for folder in since:
+        if numbers(folder.name) <= numbers(version):
+            found |= {source.relative_to(folder): source for source in folder.rglob("*.java")}
+    return sorted(found.values())
+
+
 def classes(version: str) -> Path:
     """The folder of the compiled classes of `java`, which are compiled where they are not. Raises ApacheError."""
     why = missing(version)
     if why:
         raise ApacheError(why)
-    sources = sorted(SOURCES.rglob("*.java"))
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    files = sources(version)
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in files)).hexdigest()[:16]
     made = jars(version) / f"fencepost-{digest}"
     if not made.exists():
         with tempfile.TemporaryDirectory(dir=jars(version)) as folder:
             command = ["javac", "-nowarn", *EXPORTS, "-cp", f"{jars(version)}/*", "-d", f"{folder}/classes"]
-            done = subprocess.run([*command, *map(str, sources)], capture_output=True, text=True)
+            done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True)
             if done.returncode != 0:
                 raise ApacheError(f"{SOURCES} does not compile against Apache Kafka {version}:\n{done.stderr}")
             try:

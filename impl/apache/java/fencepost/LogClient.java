@@ -2,19 +2,14 @@ package fencepost;
 
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.message.LeaderChangeMessage;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.raft.Batch;
 import org.apache.kafka.raft.BatchReader;
-import org.apache.kafka.raft.ControlRecord;
 import org.apache.kafka.raft.LeaderAndEpoch;
-import org.apache.kafka.raft.RaftClient;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.KRaftVersion;
-import org.apache.kafka.server.common.OffsetAndEpoch;
-import org.apache.kafka.snapshot.SnapshotWriter;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -26,7 +21,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 
 /** The part of Raft that a controller sees: a log that is appended to, whose commits are told from outside. */
-final class LogClient implements RaftClient<ApiMessageAndVersion> {
+final class LogClient extends QuietClient {
     final int nodeId;
     long endOffset;
     LeaderAndEpoch leader = LeaderAndEpoch.UNKNOWN;
@@ -51,8 +46,7 @@ final class LogClient implements RaftClient<ApiMessageAndVersion> {
 
     /** A control batch, of a leader that begins its epoch: it has an offset, and nothing that a controller replays. */
     static Batch<ApiMessageAndVersion> control(long offset, int epoch) {
-        ControlRecord record = ControlRecord.of(new LeaderChangeMessage());
-        return Batch.control(offset, epoch, 0, 1, List.of(record));
+        return Batch.control(offset, epoch, 0, 1, List.of(leaderChange()));
     }
 
     void commit(Batch<ApiMessageAndVersion> batch) {
@@ -84,7 +78,7 @@ final class LogClient implements RaftClient<ApiMessageAndVersion> {
         return OptionalInt.of(nodeId);
     }
 
-    @Override
+    /** Overrides nothing before 4.2. */
     public Optional<Node> voterNode(int id, ListenerName listenerName) {
         return Optional.empty();
     }
@@ -125,16 +119,6 @@ final class LogClient implements RaftClient<ApiMessageAndVersion> {
     }
 
     @Override
-    public Optional<SnapshotWriter<ApiMessageAndVersion>> createSnapshot(OffsetAndEpoch id, long lastContainedLogTime) {
-        return Optional.empty();
-    }
-
-    @Override
-    public Optional<OffsetAndEpoch> latestSnapshotId() {
-        return Optional.empty();
-    }
-
-    @Override
     public long logEndOffset() {
         return endOffset;
     }
@@ -142,11 +126,6 @@ final class LogClient implements RaftClient<ApiMessageAndVersion> {
     @Override
     public KRaftVersion kraftVersion() {
         return KRaftVersion.KRAFT_VERSION_0;
-    }
-
-    @Override
-    public void upgradeKRaftVersion(int epoch, KRaftVersion version, boolean validateOnly) {
-        throw new UnsupportedOperationException();
     }
 
     @Override

@@ -30,7 +30,6 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.TreeMap;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -196,8 +195,8 @@ final class Node {
                 return controller.electLeaders(context, ElectLeadersRequestDataJsonConverter.read(json, (short) 2))
                     .thenApply(reply -> ElectLeadersResponseDataJsonConverter.write(reply, (short) 2));
             case "CreateTopics":
-                return controller.createTopics(
-                        context, CreateTopicsRequestDataJsonConverter.read(json, (short) 7), Set.of(), false)
+                return Release.createTopics(
+                        controller, context, CreateTopicsRequestDataJsonConverter.read(json, (short) 7))
                     .thenApply(reply -> CreateTopicsResponseDataJsonConverter.write(reply, (short) 7));
             case "DeleteTopics":
                 Uuid id = Uuid.fromString(json.get("topicId").textValue());

@@ -7,14 +7,14 @@ import java.util.ArrayDeque;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
-import java.util.function.UnaryOperator;
+import java.util.function.Function;
 
 /**
  * In the place of Kafka's queue: it has no thread. Events run when they are asked for, in the order of Kafka's.
  *
  * It is the one class of Kafka that is not the released one.
  */
-public final class KafkaEventQueue implements EventQueue {
+public final class KafkaEventQueue implements Scheduling {
     private static final class Deferred {
         final Event event;
         final OptionalLong deadlineNs;
@@ -70,7 +70,7 @@ public final class KafkaEventQueue implements EventQueue {
     }
 
     @Override
-    public void enqueue(EventInsertionType type, String tag, UnaryOperator<OptionalLong> deadline, Event event) {
+    public void put(EventInsertionType type, String tag, Function<OptionalLong, OptionalLong> deadline, Event event) {
         switch (type) {
             case PREPEND -> ready.addFirst(event);
             case APPEND -> ready.addLast(event);

@@ -1,0 +1,33 @@
+package fencepost;
+
+import org.apache.kafka.common.message.LeaderChangeMessage;
+import org.apache.kafka.raft.ControlRecord;
+import org.apache.kafka.raft.RaftClient;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.common.KRaftVersion;
+import org.apache.kafka.server.common.OffsetAndEpoch;
+import org.apache.kafka.snapshot.SnapshotWriter;
+
+import java.util.Optional;
+
+/** What a release's RaftClient offers and no controller under test asks for. */
+abstract class QuietClient implements RaftClient<ApiMessageAndVersion> {
+    static ControlRecord leaderChange() {
+        return ControlRecord.of(new LeaderChangeMessage());
+    }
+
+    @Override
+    public Optional<SnapshotWriter<ApiMessageAndVersion>> createSnapshot(OffsetAndEpoch id, long lastContainedLogTime) {
+        return Optional.empty();
+    }
+
+    @Override
+    public Optional<OffsetAndEpoch> latestSnapshotId() {
+        return Optional.empty();
+    }
+
+    @Override
+    public void upgradeKRaftVersion(int epoch, KRaftVersion version, boolean validateOnly) {
+        throw new UnsupportedOperationException();
+    }
+}
