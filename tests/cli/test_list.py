@@ -45,6 +45,23 @@ def test_a_model_without_properties_says_so(run: Run) -> None:
     assert run("list", "tests/models/verdicts.py/many_starts").stdout.endswith("properties:\n  none\n")
 
 
+def test_two_settings_are_compared(run: Run) -> None:
+    found = run("list", "kraft", "--setting", "kafka_3_9", "--against", "kafka_4_3")
+    assert found.exit_code == 0
+    lines = [line.split() for line in found.stdout.splitlines()]
+    assert lines[0] == ["kafka_3_9", "kafka_4_3"]
+    assert ["kafka_19975", "false", "true"] in [line[:3] for line in lines]
+    assert "kip_903" not in {line[0] for line in lines if line}
+    same = run("list", "kraft/membership", "--setting", "shipped", "--against", "kafka_3_9")
+    assert same.stdout == "shipped and kafka_3_9 are the same\n"
+
+
+def test_settings_that_cannot_be_compared_get_one_message(run: Run) -> None:
+    assert run("list", "kraft", "--setting", "shipped").exit_code == 2
+    unknown = run("list", "kraft", "--setting", "shipped", "--against", "kafka_9")
+    assert unknown.exit_code == 2 and "has no setting kafka_9" in unknown.stderr
+
+
 def test_nothing_heavy_is_imported() -> None:
     script = (
         "import sys; from checker.cli.main import fencepost\n"

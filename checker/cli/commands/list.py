@@ -7,11 +7,18 @@ import click
 
 @click.command("list")
 @click.argument("model", required=False)
-def list_(model: str | None) -> int:
-    """Designs and models; with MODEL: its constants, switches, actions and properties."""
-    from checker.cli.commands.list_text import describe, list_models, list_names
+@click.option("--setting", metavar="NAME", help="With --against: a named setting of MODEL, or of a design's models.")
+@click.option("--against", metavar="NAME", help="Show what differs between this setting and that of --setting.")
+def list_(model: str | None, setting: str | None, against: str | None) -> int:
+    """Designs and models; with MODEL: its constants, switches, actions and properties, or how two settings differ."""
+    from checker.cli.commands.list_text import describe, differences, list_models, list_names
     from checker.lang.loader import designs, find, load, load_spec
 
+    if setting is not None or against is not None:
+        if model is None or setting is None or against is None:
+            raise click.UsageError("two settings are compared with MODEL, --setting and --against")
+        click.echo(differences(load(model, {}, setting), load(model, {}, against), (setting, against)))
+        return 0
     found = [(load_spec(design), None) for design in designs()] if model is None else [find(model)]
     if model is not None and (found[0][1] is not None or len(found[0][0].models) == 1):
         click.echo(describe(load(model)))

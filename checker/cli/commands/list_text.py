@@ -54,5 +54,18 @@ def describe(model: BoundModel) -> str:
     return "\n".join(lines)
 
 
+def differences(first: BoundModel, second: BoundModel, settings: tuple[str, str]) -> str:
+    """The constants in which two settings of a model differ, what they are in each, and what each is for."""
+    docs = first.info.docs if first.info else {}
+    rows = [
+        (name, _value(value), _value(second.constants[name]), " ".join(docs.get(name, "").split()))
+        for name, value in first.constants.items()
+        if value != second.constants[name]
+    ]
+    if not rows:
+        return f"{settings[0]} and {settings[1]} are the same"
+    return "\n".join(table([("", *settings, ""), *rows], (False, False, False, False)))
+
+
 def _value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(getattr(value, "name", value))
