@@ -89,7 +89,8 @@ class Jvm:
         made = classes(version)
         log4j = made / "log4j.properties"
         log4j.write_text("log4j.rootLogger=OFF\n")
-        options = (HEAP, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", f"-Dlog4j.configuration=file:{log4j}", *EXPORTS)
+        silent = (f"-Dlog4j.configuration=file:{log4j}", "-Dlog4j2.level=OFF")
+        options = (HEAP, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", *silent, *EXPORTS)
         command = ["java", *options, "-cp", f"{made}:{jars(version)}/*", "fencepost.Server"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._owner = os.getpid()

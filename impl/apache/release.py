@@ -33,9 +33,16 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0
 """
 
 
+RELEASED = re.compile(r"\d+(\.\d+)+")
+
+
+def cache() -> Path:
+    return Path(os.environ.get("FENCEPOST_KAFKA") or Path.home() / ".cache" / "fencepost" / "kafka")
+
+
 def jars(version: str) -> Path:
-    """The folder in which the jars of a version are, or would be."""
-    return Path(os.environ.get("FENCEPOST_KAFKA") or Path.home() / ".cache" / "fencepost" / "kafka") / version
+    """The folder in which the jars of a version are, or would be; or the folder that is named in its place."""
+    return cache() / version if RELEASED.fullmatch(version) else Path(version)
 
 
 def has_jars(version: str) -> bool:
@@ -43,30 +50,44 @@ def has_jars(version: str) -> bool:
 
 
 def missing(version: str, commands: Sequence[str] = ("java", "javac")) -> str:
-    """What keeps a release from being run, or compiled against; "" where it can be. commands: that are needed."""
-    if re.fullmatch(r"\d+(\.\d+)+", version) is None:
-        return f"{version!r} is no version of Apache Kafka"
+    """What keeps a release from being run, or compiled against; "" where it can be.
+
+    version: or a folder with the jars of a build. commands: that are needed.
+    """
+    is_release = RELEASED.fullmatch(version) is not None
+    if not is_release and not Path(version).is_dir():
+        return f"{version!r} is no version of Apache Kafka, and no folder with the jars of a build"
     for command in commands:
         if shutil.which(command) is None:
             return f"there is no {command}: install a JDK of Java 17 or newer"
+    if not has_jars(version) and not is_release:
+        return f"there is no kafka_2.13-*.jar in {version}: name the folder libs of a build of Apache Kafka"
     if not has_jars(version):
         return f"there are no jars of Apache Kafka {version} (python -m impl.apache.release {version} fetches them)"
     return ""
 
 
 def fetch(version: str) -> None:
-    """Have Maven put the jars of a version into the cache."""
+    """Have Maven put the jars of a version into the cache. Raises ApacheError."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "pom.xml").write_text(_POM.format(version))
         copied = Path(folder) / "jars"
-        subprocess.run(
-            ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={copied}"], cwd=folder, check=True
-        )
+        command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={copied}"]
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            why = next((line for line in done.stdout.splitlines() if "ERROR" in line), "it does not say why")
+            raise ApacheError(f"Maven does not fetch Apache Kafka {version}: {why}")
         jars(version).parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(copied, jars(version), dirs_exist_ok=True)
 
 
 def numbers(version: str) -> tuple[int, ...]:
+    """Of a version; of a folder, those that its jar of the server has in its name."""
+    if RELEASED.fullmatch(version) is None:
+        names = [re.match(r"kafka_[\d.]+-(\d+(\.\d+)+)", jar.name) for jar in sorted(jars(version).glob("kafka_*.jar"))]
+        version = next((name[1] for name in names if name), "")
+        if not version:
+            raise ApacheError("no jar called kafka_2.13-VERSION.jar tells which release this is")
     return tuple(map(int, version.split(".")))
 
 
@@ -86,10 +107,16 @@ def classes(version: str) -> Path:
     if why:
         raise ApacheError(why)
     files = sources(version)
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in files)).hexdigest()[:16]
-    made = jars(version) / f"fencepost-{digest}"
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in files))
+    into = jars(version)
+    if RELEASED.fullmatch(version) is None:  # a build is its owner's, and changes
+        into = cache() / "builds"
+        into.mkdir(parents=True, exist_ok=True)
+        for jar in sorted(jars(version).glob("*.jar")):
+            digest.update(f"{jar.resolve()} {jar.stat().st_size} {jar.stat().st_mtime_ns}".encode())
+    made = into / f"fencepost-{digest.hexdigest()[:16]}"
     if not made.exists():
-        with tempfile.TemporaryDirectory(dir=jars(version)) as folder:
+        with tempfile.TemporaryDirectory(dir=into) as folder:
             command = ["javac", "-nowarn", *EXPORTS, "-cp", f"{jars(version)}/*", "-d", f"{folder}/classes"]
             done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True)
             if done.returncode != 0:
@@ -104,7 +131,12 @@ def classes(version: str) -> Path:
 
 def main(versions: Sequence[str]) -> None:
     for version in versions:
-        fetch(version)
+        if RELEASED.fullmatch(version) is None:
+            sys.exit(f"{version!r} is no version of Apache Kafka")
+        try:
+            fetch(version)
+        except ApacheError as error:
+            sys.exit(str(error))
         print(f"{jars(version)}: {len(list(jars(version).glob('*.jar')))} jars")
 
 

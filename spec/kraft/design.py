@@ -370,8 +370,15 @@ KAFKA_4_3 = {
     "removed_keep_order": False,
 }
 """Apache Kafka 4.3, as far as its released controller was driven (docs/apache-kafka.md)."""
-KAFKA_4_3_CONTROLLER = {name: value for name, value in KAFKA_4_3.items() if name not in BROKERS_SIDE}
-"""The controller of Apache Kafka 4.3 and brokers with every guard in force."""
+KAFKA_4_2 = {**KAFKA_4_3, "kafka_19975": False, "removed_addition_is_dropped": True}
+"""Apache Kafka 4.2: a reassignment waits for its targets, all of them and no others."""
+KAFKA_4_1 = KAFKA_4_2
+
+
+def controller_of(release: dict[str, bool]) -> dict[str, bool]:
+    """The controller of a release, and brokers with every guard in force."""
+    return {name: value for name, value in release.items() if name not in BROKERS_SIDE}
+
 
 DRAFT = {
     **SHIPPED,
@@ -391,8 +398,12 @@ SETTINGS = {
     "repaired": REPAIRED,
     "shipped": SHIPPED,
     "kafka_3_9": SHIPPED,
+    "kafka_4_1": KAFKA_4_1,
+    "kafka_4_1_controller": controller_of(KAFKA_4_1),
+    "kafka_4_2": KAFKA_4_2,
+    "kafka_4_2_controller": controller_of(KAFKA_4_2),
     "kafka_4_3": KAFKA_4_3,
-    "kafka_4_3_controller": KAFKA_4_3_CONTROLLER,
+    "kafka_4_3_controller": controller_of(KAFKA_4_3),
     "draft": DRAFT,
 }
 """`shipped` is the newest release that was read; a setting is named for each release, too."""

@@ -108,5 +108,5 @@ class ApacheUnderTest(KraftUnderTest):
 
 
 def system_of(version: str) -> ApacheUnderTest:
-    """The system with controllers of a release. Raises ApacheError."""
+    """The system with controllers of a release, or of the build whose jars are in a folder. Raises ApacheError."""
     return ApacheUnderTest(ApacheCore(version))

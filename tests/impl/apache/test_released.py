@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -14,11 +15,11 @@ from checker.conform.check import ConformOptions, conform
 from checker.conform.loading import load_system
 from checker.conform.system import SystemLostError
 from checker.lang.loader import load
-from checker.verdicts import DIVERGES, VACUOUS
+from checker.verdicts import DIVERGES, INCOMPLETE, VACUOUS
 from impl.adapters.apache_kafka.system import ApacheCore, ApacheUnderTest
 from impl.apache.controller import ApacheController
 from impl.apache.jvm import jvm, jvm_of
-from impl.apache.release import missing
+from impl.apache.release import jars, missing, sources
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationRequest
@@ -82,6 +83,32 @@ def test_what_it_does_otherwise(model: str, changes: dict[str, object], step: in
     assert len(report.divergence.trace.steps) == step
     differs = [row for row in report.divergence.rows if row.differs]
     assert says in f"{report.reason} {differs}"
+
+
+OLDER = [("4.1.2", "kafka_4_1_controller"), ("4.2.1", "kafka_4_2_controller")]
+
+
+@pytest.mark.large("a JVM for each release, and thousands of steps in it")
+@pytest.mark.xdist_group("apache")
+@pytest.mark.parametrize(("version", "setting"), OLDER)
+@pytest.mark.parametrize(
+    ("model", "changes", "steps"),
+    [("membership", {}, 5), ("stuck_reassignment", {"max_crashes": 0, "max_reassignments": 2}, 3)],
+    ids=("membership", "stuck_reassignment"),
+)
+def test_older_releases_do_what_their_settings_say(
+    version: str, setting: str, model: str, changes: dict[str, object], steps: int
+) -> None:
+    """As far as the switches of the settings are told from their opposites."""
+    if missing(version):
+        pytest.skip(missing(version))
+    found = {}
+    for named in (setting, SETTING):
+        bound = load(f"kraft/{model}", {name: str(value) for name, value in changes.items()}, named)
+        system = load_system(f"apache-kafka:{version}")
+        found[named] = conform(bound, system, version, ConformOptions(max_depth=steps)).verdict
+    differs = model == "stuck_reassignment"  # 4.3 completes reassignments otherwise
+    assert found == {setting: INCOMPLETE, SETTING: DIVERGES if differs else INCOMPLETE}
 
 
 class Fenced(ApacheController):
@@ -176,6 +203,39 @@ def test_a_dead_jvm_is_no_verdict() -> None:
             conform(model, Dying(system._core), "dying", ConformOptions())  # type: ignore[attr-defined]
     finally:
         jvm_of.cache_clear()
+
+
+@released
+@LONG
+@pytest.mark.xdist_group("apache")
+def test_a_build_is_a_folder_of_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    libs = tmp_path / "libs"
+    libs.mkdir()
+    for jar in jars(VERSION).glob("*.jar"):
+        (libs / jar.name).symlink_to(jar)
+    monkeypatch.setenv("FENCEPOST_KAFKA", str(tmp_path / "cache"))
+    bound = load("kraft/stuck_reassignment", {"max_crashes": "0"}, SETTING)
+    report = conform(bound, load_system(f"apache-kafka:{libs}"), "a build", ConformOptions(max_depth=2))
+    assert report.verdict == INCOMPLETE and report.counts.transitions > 0
+    assert all(one.is_symlink() for one in libs.iterdir()), "nothing is written into the folder of a build"
+
+
+def test_each_release_gets_its_own_sources(tmp_path: Path) -> None:
+    def release_of(version: str) -> str:
+        return next(str(one) for one in sources(version) if one.name == "Release.java")
+
+    assert "releases/4.0/" in release_of("4.2.1") and "releases/4.3/" in release_of("4.3.1")
+    (tmp_path / "kafka_2.13-4.4.0-SNAPSHOT.jar").touch()
+    assert "releases/4.3/" in release_of(str(tmp_path))
+    names = [one.name for one in sources("4.1.2")]
+    assert len(names) == len(set(names))
+
+
+def test_a_folder_without_jars_gets_one_message(tmp_path: Path) -> None:
+    if "there is no java" in WHY:
+        pytest.skip(WHY)
+    with pytest.raises(SystemLostError, match=r"there is no kafka_2\.13-\*\.jar in .*: name the folder libs"):
+        load_system(f"apache-kafka:{tmp_path}")
 
 
 @pytest.mark.parametrize(
