@@ -352,6 +352,8 @@ SHIPPED = {
 }
 """Apache Kafka 3.9 in KRaft mode, without ELR: KIP-841, KIP-903 and the KAFKA fixes are in, these are not."""
 
+KAFKA_3_9 = {**SHIPPED, "repeated_registration_is_known": False, "removed_keep_order": False}
+"""Apache Kafka 3.9, with what driving 4.3 has shown and the code of 3.9.2 has, too."""
 BROKERS_SIDE = (
     "stale_process_stops", "superseded_stops", "known_record_settles_nothing", "repeats_after_errors",
 )  # fmt: skip
@@ -397,7 +399,7 @@ leases that end "once the period has elapsed"; KAFKA-13173 and KAFKA-14292 were 
 SETTINGS = {
     "repaired": REPAIRED,
     "shipped": SHIPPED,
-    "kafka_3_9": SHIPPED,
+    "kafka_3_9": KAFKA_3_9,
     "kafka_4_1": KAFKA_4_1,
     "kafka_4_1_controller": controller_of(KAFKA_4_1),
     "kafka_4_2": KAFKA_4_2,
