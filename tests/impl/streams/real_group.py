@@ -18,6 +18,10 @@ from tests.cluster.processes import free_ports
 
 SESSION_MS = 5_000
 """Several times what a busy machine holds a process up for: a session ends where a test ends it."""
+LONG_MS = 20_000
+"""A session for whose end a group waits while other things happen."""
+UNENDING_MS = 600_000
+"""A session that outlasts all that a test waits for: only a coordinator that forgets a member ends its membership."""
 TOPIC, PARTITIONS = "orders", 3
 LIMIT_S = 120.0
 
@@ -53,9 +57,9 @@ class Group:
     def _config(self, release: str, upgrade_from: str) -> StreamsConfig:
         return read_config({"application.id": self._name, "release": release, "upgrade.from": upgrade_from})
 
-    def start(self, process: int, release: str, upgrade_from: str = "null") -> None:
+    def start(self, process: int, release: str, upgrade_from: str = "null", session_ms: int = SESSION_MS) -> None:
         config = self._config(release, upgrade_from)
-        timeouts = Timeouts(SESSION_MS, heartbeat_ms=500, rebalance_ms=60_000)
+        timeouts = Timeouts(session_ms, heartbeat_ms=500, rebalance_ms=60_000)
         (watch,) = self._run.starts(process, config)
         member = MemberProcess(
             config, f"c{process}", UUID(int=process), [self._address], {0: (TOPIC,)}, timeouts, watch

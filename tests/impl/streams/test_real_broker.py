@@ -29,7 +29,7 @@ if not WHY:
     from impl.runtime.client import Address
     from impl.streams.errors import Cause
     from impl.streams.member import State
-    from tests.impl.streams.real_group import PARTITIONS, TOPIC, Group, broker, group
+    from tests.impl.streams.real_group import LONG_MS, PARTITIONS, TOPIC, UNENDING_MS, Group, broker, group
     from tests.impl.streams.recorded import RecordedRun
 
 
@@ -156,28 +156,45 @@ async def killed(kafka: tuple[Address, Node], members: Group, run: RecordedRun) 
     await asyncio.to_thread(until, node.has_started, "the broker starts again")
 
 
-@pytest.mark.parametrize("rebalances", [False, True])
-def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node], rebalances: bool, tmp_path: Path) -> None:
-    """While the group is stable, and while it waits for the session of a member that is gone."""
+def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node], tmp_path: Path) -> None:
+    """While the group is stable: the members keep their ids, and are in the next generation with a new one.
+
+    Sessions begin anew when the broker loads the group, which on a busy machine is long before it answers: none ends.
+    """
     run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS, failovers=1)
 
     async def survive() -> None:
-        async with group(kafka[0], f"killed-{rebalances}", run) as members:
+        async with group(kafka[0], "killed", run) as members:
             for process in range(2):
-                members.start(process, "2.4")
+                members.start(process, "2.4", session_ms=UNENDING_MS)
             await members.settles({5})
-            if rebalances:
-                await members.stop(1)
-                members.start(2, "2.4")
-                await members.until(lambda: members.members[0].core.state is State.JOINING, "the rebalance begins")
-                await killed(kafka, members, run)
-                members.start(1, "2.4")
-            else:
-                ids = {one.core.member_id for one in members.members.values()}
-                await killed(kafka, members, run)
-                members.start(2, "2.4")
+            ids = {one.core.member_id for one in members.members.values()}
+            await killed(kafka, members, run)
+            members.start(2, "2.4")
             await members.settles({5})
-            assert rebalances or ids < {one.core.member_id for one in members.members.values()}
+            assert ids < {one.core.member_id for one in members.members.values()}
+
+    asyncio.run(survive())
+    run.assert_accepted()
+
+
+def test_a_rebalance_goes_on_after_a_broker_that_is_killed(kafka: tuple[Address, Node], tmp_path: Path) -> None:
+    """While the group waits for the session of a member that is gone. It is long enough for all else to come first."""
+    run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS, failovers=1)
+
+    async def survive() -> None:
+        async with group(kafka[0], "killed in between", run) as members:
+            members.start(0, "2.4", session_ms=UNENDING_MS)
+            members.start(1, "2.4", session_ms=LONG_MS)
+            await members.settles({5})
+            member_id = members.members[0].core.member_id
+            await members.stop(1)
+            members.start(2, "2.4")
+            await members.until(lambda: members.members[0].core.state is State.JOINING, "the rebalance begins")
+            await killed(kafka, members, run)
+            members.start(1, "2.4")
+            await members.settles({5})
+            assert members.members[0].core.member_id == member_id
 
     asyncio.run(survive())
     run.assert_accepted()
