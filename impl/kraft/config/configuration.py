@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING as DATACLASS_MISSING
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from impl.kraft.config import values
+from impl.kraft.config import security, values
 from impl.kraft.config.findings import Entry, Finding, Findings, entries
 from impl.kraft.config.rules import problems_of, warnings_of
+from impl.kraft.config.security import Given, ListenerSecurity
 from impl.kraft.config.values import BROKER, CONTROLLER, SECURITY_PROTOCOLS, Listener, Voter
 from impl.runtime.properties import MOST_INT32, ConfigError, boolean, broker_id, integer, port, read_text
 
@@ -28,6 +29,7 @@ class Configuration:
 
     metadata_log_dir: one of log_dirs, or beside them. quorum_retry_backoff_max_ms: the draft's, no setting of Kafka.
     metrics_port: of Prometheus, no setting of Kafka; None: none are served.
+    security: of all listeners, and of the controllers', by name.
     internal_*: for tests; internal_metadata_log_segment_bytes is used in place of the other, and may be smaller, as in
     Kafka, where internal_metadata_clean_interval_ms is a constant (KafkaRaftClient).
     """
@@ -71,6 +73,10 @@ class Configuration:
     allow_everyone_if_no_acl_found: bool = False
     authorizer_class_name: str = ""
     metrics_port: int | None = None
+    connections_max_idle_ms: int = 600_000
+    connection_failed_authentication_delay_ms: int = 100
+    sasl_server_max_receive_size: int = 512 << 10
+    security: Mapping[str, ListenerSecurity] = field(default_factory=dict)
 
     @property
     def is_broker(self) -> bool:
@@ -133,6 +139,9 @@ READINGS: Mapping[str, Callable[[str, str], Any]] = {
     "allow.everyone.if.no.acl.found": boolean,
     "authorizer.class.name": values.authorizer,
     "metrics.port": port,
+    "connections.max.idle.ms": _BOUND,
+    "connection.failed.authentication.delay.ms": _COUNT,
+    "sasl.server.max.receive.size": _POSITIVE,
 }
 MISSING: Mapping[str, str] = {
     "process.roles": "process.roles is missing: that is legacy mode, with ZooKeeper, which this is not. "
@@ -157,14 +166,17 @@ _ZOOKEEPER, _QUORUM = "zookeeper.", "quorum."
 
 
 def read(text: str) -> tuple[Mapping[str, Any], Mapping[str, Entry], Findings]:
-    """What each setting of a file is read as, by its field's name; those without a problem."""
+    """What each setting of a file is read as, by its field's name; those without a problem. Security is by its keys."""
     findings = Findings()
     found = entries(text, findings)
-    read_as: dict[str, Any] = {}
+    of_security: dict[str, Any] = {}
+    read_as: dict[str, Any] = {"security": of_security}
     for key, entry in found.items():
-        if key in READINGS:
+        into, name = (read_as, field_of(key)) if key in READINGS else (of_security, key)
+        reading = READINGS.get(key) or security.reading_of(key)
+        if reading is not None:
             try:
-                read_as[field_of(key)] = READINGS[key](key, entry.value)
+                into[name] = reading(key, entry.value)
             except ConfigError as error:
                 findings.problems.append(Finding(entry.line, str(error)))
         elif (replacement := _replacement(key)) is not None:
@@ -186,6 +198,9 @@ def parse(text: str) -> tuple[Configuration | None, Findings]:
     if findings.problems:
         return None, findings
     settings.setdefault("metadata_log_dir", settings["log_dirs"][0])
+    protocols, given = settings["listener_security_protocol_map"], Given(settings["security"])
+    names = (*(one.name for one in settings["listeners"]), *settings["controller_listener_names"])
+    settings["security"] = {name: given.security(name, protocols[name]) for name in names}
     return Configuration(**settings), findings
 
 
@@ -216,5 +231,5 @@ def _replacement(key: str) -> str | None:
 
 
 def _unknown(key: str) -> str:
-    near = get_close_matches(key, READINGS, 1)
+    near = get_close_matches(key, [*READINGS, *security.READINGS], 1)
     return f"{key} is unknown, and ignored{f': is {near[0]} meant?' if near else ''}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from impl.kraft.config import security
 from impl.kraft.config.values import BROKER, CONTROLLER
 
 Settings = Mapping[str, Any]
@@ -18,7 +19,16 @@ _UNREACHABLE = ("", "0.0.0.0", "::")
 
 def problems_of(settings: Settings) -> Said:
     """What keeps a node from starting."""
-    for rule in (_membership, _listeners, _security, _advertised, _inter_broker, _mechanism, _backoff):
+    for rule in (
+        _membership,
+        _listeners,
+        _security,
+        _advertised,
+        _inter_broker,
+        _mechanism,
+        security.problems_of,
+        _backoff,
+    ):
         yield from rule(settings)
 
 
@@ -107,7 +117,7 @@ def _mechanism(settings: Settings) -> Said:
     if protocol in ("SASL_PLAINTEXT", "SASL_SSL") and settings["sasl_mechanism_controller_protocol"] == "GSSAPI":
         yield (
             "sasl.mechanism.controller.protocol",
-            "=GSSAPI, its default: there is no Kerberos here; say PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
+            f"=GSSAPI, its default: {security.NO_KERBEROS}",
         )
 
 

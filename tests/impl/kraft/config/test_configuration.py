@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from impl.kraft.config import security
 from impl.kraft.config.configuration import MISSING, READINGS, REPLACED, Configuration, field_of, load, parse
 from impl.kraft.config.values import Listener, Voter
 from impl.runtime.properties import ConfigError
@@ -31,6 +32,9 @@ BROKER = {
     "advertised.listeners": "PLAINTEXT://here:9092",
 }
 BOTH = {**CONTROLLER, "process.roles": "broker,controller", "listeners": "PLAINTEXT://here:9092,CONTROLLER://:9093"}
+
+
+PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b" user_a="b";'
 
 
 def text(base: dict[str, str], **changes: str | None) -> str:
@@ -57,14 +61,16 @@ def test_the_least_that_starts(base: dict[str, str]) -> None:
 
 def test_every_setting_is_read() -> None:
     """Each field has a name in files, and each name a field."""
-    assert [field_of(key) for key in READINGS] == [one.name for one in fields(Configuration)]
+    assert [*map(field_of, READINGS), "security"] == [one.name for one in fields(Configuration)]
 
 
 def test_values_are_read() -> None:
     changes = {
         "metadata.log.dir": "/data/c",
-        "listener.security.protocol.map": "CONTROLLER:SASL_SSL,plaintext:PLAINTEXT",
+        "listener.security.protocol.map": "CONTROLLER:SASL_PLAINTEXT,plaintext:PLAINTEXT",
         "sasl.mechanism.controller.protocol": "PLAIN",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.controller.plain.sasl.jaas.config": PLAIN,
         "super.users": "User:admin;User:CN=a,O=b",
         "allow.everyone.if.no.acl.found": "true",
         "inter.broker.listener.name": "plaintext",
@@ -118,7 +124,11 @@ def test_what_is_required(key: str) -> None:
         (BROKER, {"advertised.listeners": "EXTERNAL://a:1"}, "EXTERNAL is not in listeners"),
         (BROKER, {"inter.broker.listener.name": "CONTROLLER"}, "do not talk to each other at a controller's"),
         (BROKER, {"inter.broker.listener.name": "SSL"}, "inter.broker.listener.name=SSL: it is not in listeners"),
-        (CONTROLLER, {"listener.security.protocol.map": "CONTROLLER:SASL_SSL"}, "there is no Kerberos here"),
+        (
+            CONTROLLER,
+            {"listener.security.protocol.map": "CONTROLLER:SASL_PLAINTEXT", "sasl.enabled.mechanisms": "SCRAM-SHA-256"},
+            "there is no Kerberos here",
+        ),
         (CONTROLLER, {"sasl.mechanism.controller.protocol": "OAUTHBEARER"}, "one of GSSAPI, PLAIN"),
         (CONTROLLER, {"controller.quorum.voters": "1@one:9093,1@two:9093"}, "each id once"),
         (CONTROLLER, {"controller.quorum.voters": "one:9093"}, "'one:9093' is not"),
@@ -182,6 +192,7 @@ def test_names_and_defaults_are_kafkas() -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     names = {line.removeprefix("name ") for line in lines if line.startswith("name ")}
+    assert set(security.READINGS) <= names
     assert set(READINGS) - names == {
         "controller.quorum.retry.backoff.max.ms",  # the draft's alone
         "internal.metadata.clean.interval.ms",  # a constant of Kafka's
@@ -198,4 +209,4 @@ def test_names_and_defaults_are_kafkas() -> None:
     }
     unknown = {"controller.quorum.retry.backoff.max.ms", "internal.metadata.clean.interval.ms"}
     assert set(differs) == {*unknown, "allow.everyone.if.no.acl.found"}, differs
-    assert sum(one.default is NONE for one in fields(Configuration)) == 8
+    assert sum(one.default is NONE for one in fields(Configuration)) == 9

@@ -79,7 +79,8 @@ def test_a_wrong_password_and_an_unknown_user_are_told_the_same() -> None:
 @pytest.mark.parametrize(
     "first",
     [b"", b"n,,", b"n,,n=user", b"n,,r=x", b"n,,n=user,r=", b"n,,n=us=er,r=x", b"p=tls-unique,,n=user,r=x",
-     b"\xff,,n=a,r=x", b"n,a=other,n=user,r=x", b"n,,m=x,n=user,r=x", b"n,,n=user,r=x,tokenauth=true", b"n,,n=user,n=user,r=x"],
+     b"\xff,,n=a,r=x", b"n,a=other,n=user,r=x", b"n,,m=x,n=user,r=x", b"n,,n=user,r=x,tokenauth=true",
+     b"n,,n=user,n=user,r=x"],
 )  # fmt: skip
 def test_first_messages_that_are_refused(first: bytes) -> None:
     asked = server()
