@@ -3,8 +3,8 @@
 The spec rolls a process in one step, and forward only. In a run a broker of the former protocol asks for a controlled
 shutdown, hands its leaderships over, and closes its session; what starts in its place is of either protocol.
 
-No broker is killed, so that no fetch outlives its sender: late fetches, which may be sent at any moment, would multiply what
-a run of this length may have been by more than can be followed.
+No broker is killed, so that no fetch outlives its sender: late fetches, which may be sent at any moment, would multiply
+what a run of this length may have been by more than can be followed.
 """
 
 from __future__ import annotations
