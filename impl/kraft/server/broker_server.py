@@ -175,6 +175,8 @@ class BrokerServer:
         effects = self._node.start(now_ms)
         if latest is not None:
             effects += self._node.load(latest, self._storage.snapshots.read(latest), now_ms)
+        if self._is_told:  # before the first step
+            effects += self._node.shut_down(now_ms)
         return effects
 
     def _look(self) -> None:

@@ -131,7 +131,8 @@ class Fetching:
             await self._steps.waiting.until(lambda: self._has_news(asked), wait_s)
             answers = [self._again(request) for _, request in asked]
         for (_, request), answer in zip(asked, answers, strict=True):
-            self._told[request.replica_id, request.key] = answer.high_watermark
+            if answer.error is ErrorCode.NONE:
+                self._told[request.replica_id, request.key] = answer.high_watermark
         found = [(one, _of_core(one, answer)) for (one, _), answer in zip(asked, answers, strict=True)]
         return _fetched(WireErrorCode.none, found)
 

@@ -1,4 +1,4 @@
-"""Brokers of ours under controllers of ours: whatever is killed, moved or stopped, nothing acknowledged is lost."""
+"""Brokers of ours under controllers of ours: whatever is killed, paused or moved, nothing acknowledged is lost."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from impl.kraft.storage.batches import OF_PRODUCERS, Header, header_at
 from tests.cluster.kafka import until
+from tests.impl.kraft.server.brokers import records
 from tests.impl.kraft.server.clients import TOPIC, Producing, read_all
 from tests.impl.kraft.server.controllers import VOTERS
 from tests.impl.kraft.server.own_brokers import BROKERS, OwnBrokers, own_cluster
@@ -52,7 +53,7 @@ class Operator:
 
 
 @pytest.mark.large("six processes, of which some are killed and started again")
-def test_nothing_acknowledged_is_lost_whatever_is_killed_moved_or_stopped(tmp_path: Path) -> None:
+def test_nothing_acknowledged_is_lost_whatever_is_killed_paused_moved_or_stopped(tmp_path: Path) -> None:
     with own_cluster(tmp_path, {"replica.lag.time.max.ms": 3_000}) as brokers:
         operator = Operator(brokers)
         operator.create()
@@ -62,7 +63,7 @@ def test_nothing_acknowledged_is_lost_whatever_is_killed_moved_or_stopped(tmp_pa
         controller = brokers.controllers.await_leader()
         brokers.controllers.processes[controller].kill()
         producing.await_more()
-        brokers.controllers.await_leader(tuple(node for node in VOTERS if node != controller))
+        controller = brokers.controllers.await_leader(tuple(node for node in VOTERS if node != controller))
 
         killed = operator.leader()
         brokers.processes[killed].kill()
@@ -78,6 +79,13 @@ def test_nothing_acknowledged_is_lost_whatever_is_killed_moved_or_stopped(tmp_pa
         brokers.start(stopped)
         operator.await_partition(lambda one: len(one["isr_nodes"]) == len(BROKERS), "so is who was stopped")
 
+        paused = operator.leader()
+        brokers.processes[paused].pause()
+        until(lambda: is_fenced(brokers, controller, paused), "who is silent is fenced")
+        producing.await_more()
+        brokers.processes[paused].resume()
+        operator.await_partition(lambda one: len(one["isr_nodes"]) == len(BROKERS), "and so is who was paused")
+
         left = [node for node in BROKERS if node != operator.leader()]
         operator.reassign(left)
         until(lambda: sorted(operator.partitions()[0]["replica_nodes"]) == left, "partition 0 has moved")
@@ -87,6 +95,12 @@ def test_nothing_acknowledged_is_lost_whatever_is_killed_moved_or_stopped(tmp_pa
         found = read_all(brokers.addresses, PARTITIONS)
         assert set(acknowledged) <= set(found) and len(found) == len(set(found))  # none is lost, none is there twice
         until(lambda: same_logs(brokers, 1, list(BROKERS)) and same_logs(brokers, 0, left), "replicas are alike")
+
+
+def is_fenced(brokers: OwnBrokers, controller: int, node: int) -> bool:
+    """By the last record about it in the log of a controller."""
+    about = [line for line in records(brokers.controllers, controller).splitlines() if f'"data":{{"id":{node},' in line]
+    return '"FENCE_BROKER_RECORD"' in about[-1]
 
 
 def same_logs(brokers: OwnBrokers, partition: int, nodes: list[int]) -> bool:
