@@ -63,6 +63,11 @@ def broker_endpoint_of(configuration: Configuration) -> Address:
     protocol = configuration.listener_security_protocol_map[endpoint.name]
     if protocol != "PLAINTEXT":
         raise ConfigError(f"listener.security.protocol.map: {endpoint.name}:{protocol} is not served, only PLAINTEXT")
+    name = configuration.controller_listener_names[0]
+    if (of_controllers := configuration.listener_security_protocol_map[name]) != "PLAINTEXT":
+        raise ConfigError(
+            f"listener.security.protocol.map: a broker speaks with controllers in PLAINTEXT yet, not {of_controllers}"
+        )
     if not endpoint.port:
         raise ConfigError(f"listeners: {endpoint.name} needs a port, as others are told it")
     if len(configuration.log_dirs) > 1:

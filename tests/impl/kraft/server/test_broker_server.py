@@ -24,7 +24,8 @@ def configuration(folder: Path, **changed: str) -> Configuration:
         "process.roles": "broker", "node.id": "7", "controller.listener.names": "CONTROLLER",
         "controller.quorum.voters": f"1@127.0.0.1:{controller}", "listeners": f"PLAINTEXT://127.0.0.1:{port}",
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,TLS:SSL",
-        "log.dirs": f"{folder}/data", **{key.replace("_", "."): value for key, value in changed.items()},
+        "ssl.keystore.location": "keys.pem", "ssl.keystore.type": "PEM", "log.dirs": f"{folder}/data",
+        **{key.replace("_", "."): value for key, value in changed.items()},
     }  # fmt: skip
     path = folder / "broker.properties"
     path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
@@ -39,6 +40,7 @@ def configuration(folder: Path, **changed: str) -> Configuration:
         ({"listeners": "PLAINTEXT://127.0.0.1:1,TLS://127.0.0.1:2"}, "TLS beside it not yet"),
         ({"listeners": "TLS://127.0.0.1:1"}, "TLS:SSL is not served"),
         ({"listeners": "PLAINTEXT://127.0.0.1:0"}, "PLAINTEXT needs a port"),
+        ({"listener_security_protocol_map": "CONTROLLER:SSL,PLAINTEXT:PLAINTEXT"}, "in PLAINTEXT yet, not SSL"),
         ({"log_dirs": "/tmp/a,/tmp/b"}, "one directory yet"),
         ({"metrics_port": "9404"}, "no metrics yet"),
     ],

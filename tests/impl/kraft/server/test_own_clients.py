@@ -41,7 +41,8 @@ def test_kafka_python(address: str) -> None:
 
 def test_confluent_kafka(address: str) -> None:
     from confluent_kafka import Consumer, Producer, TopicPartition
-    from confluent_kafka.admin import AdminClient, NewTopic
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
 
     admin = AdminClient({"bootstrap.servers": address})
     admin.create_topics([NewTopic("confluent", PARTITIONS, 1)])["confluent"].result(60)
