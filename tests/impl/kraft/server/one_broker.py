@@ -39,7 +39,7 @@ from impl.runtime.wire import RequestHeader
 
 ID, OTHER, TOPIC_ID, TOPIC = 7, 8, UUID(int=50), "orders"
 EPOCHS = {ID: 0, OTHER: 1}
-"""Broker epochs: the offsets of the registrations."""
+"""Their broker epochs."""
 
 
 class NoController(ControllerChannel):
@@ -52,7 +52,8 @@ class NoController(ControllerChannel):
 class OneBroker:
     """Registered and unfenced, with another broker beside it that is known from metadata alone."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, topic_first: bool = False) -> None:
+        """topic_first: the metadata has a topic, which this broker leads, before it has the brokers."""
         settings = BrokerSettings(ID, "cluster", heartbeat_interval_ms=60_000)
         room = StoredReplicaLogs(RealDisk(), str(folder))
         self.broker = Broker(settings, UUID(int=ID), room.load(), room)
@@ -69,6 +70,8 @@ class OneBroker:
         registration = BrokerRegistrationRequest(ID, "cluster", UUID(int=ID))
         self.broker.lifecycle.in_flight = registration
         self.broker.on_response(registration, BrokerRegistrationResponse(ErrorCode.NONE, EPOCHS[ID]), 0)
+        if topic_first:
+            self.create_topic()
         self.replay(*(_registered(one) for one in EPOCHS))
         self.replay(*(UnfenceBrokerRecord(broker_id=one, broker_epoch=epoch) for one, epoch in EPOCHS.items()))
 
