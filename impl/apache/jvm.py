@@ -12,7 +12,7 @@ import os
 import struct
 import subprocess
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -40,6 +40,10 @@ class Session(NamedTuple):
     shutdown_offset: int
 
 
+def digest_and_numbers(answer: Mapping[str, Any]) -> tuple[str, tuple[Number, ...]]:
+    return str(answer["digest"]), tuple(Number(*one) for one in answer["numbers"])
+
+
 class State:
     """A state in a JVM, which is dropped there once nobody has it here.
 
@@ -51,8 +55,7 @@ class State:
         self._jvm = jvm
         self.version, self._parent, self._command = jvm.version, parent, command
         self.number: int = answer["state"]
-        self.digest: str = answer["digest"]
-        self.numbers = tuple(Number(*one) for one in answer["numbers"])
+        self.digest, self.numbers = digest_and_numbers(answer)
         self.sessions = {one[0]: Session(*one[1:]) for one in answer["sessions"]}
         self.answer = answer
 
@@ -74,6 +77,16 @@ class State:
     def after(self, command: Mapping[str, Any]) -> State:
         """The state after a step. Raises FaultError, ApacheError."""
         return State(self._jvm, self, command, self._jvm.ask({**command, "state": self.number}))
+
+    @cached_property
+    def reverted(self) -> tuple[str, tuple[Number, ...]] | None:
+        """Digest and numbers of what would be left if the active role went now; None where all of it is committed.
+
+        Kafka keeps that beside the newest state, in memory, and goes back to it (`SnapshotRegistry`).
+        """
+        if not self.answer["pending"]:
+            return None
+        return digest_and_numbers(self._jvm.ask({"kind": "reverted", "state": self.number}))
 
     def description(self) -> str:
         """All of it, to be read."""

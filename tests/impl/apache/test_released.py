@@ -178,6 +178,23 @@ def test_a_field_that_nobody_names_is_part_of_the_state() -> None:
 
 @released
 @pytest.mark.xdist_group("apache")
+def test_what_would_be_taken_back_is_part_of_the_state() -> None:
+    """An active controller that loses the role goes back to what is committed, which it keeps beside the newest."""
+    controller = ApacheController(VERSION, ControllerSettings(cluster_id="c"))
+    controller.claim(1, 0)
+    controller.on_commit(1, 0)
+    assert controller.state.reverted is None
+    before = controller.copy()
+    features = (SupportedFeature("metadata.version", 1, 20),)
+    controller.handle(1, BrokerRegistrationRequest(0, "c", UUID(int=1), features=features), 0)
+    before.renounce(0)
+    assert controller.state.reverted == (before.state.digest, before.state.numbers)
+    controller.on_commit(controller.speculative.offset + 1, 0)
+    assert controller.state.reverted is None
+
+
+@released
+@pytest.mark.xdist_group("apache")
 def test_a_state_is_made_again_in_another_process() -> None:
     controller = ApacheController(VERSION, ControllerSettings(cluster_id="c"))
     controller.claim(1, 0)

@@ -140,7 +140,10 @@ final class Node {
 
     void resign() {
         change(OptionalInt.empty(), log.leader.epoch() + 1);
-        log.pending.clear();
+        if (!log.pending.isEmpty()) {
+            log.endOffset = log.pending.peek().baseOffset();
+            log.pending.clear();
+        }
     }
 
     private void change(OptionalInt leader, int epoch) {

@@ -104,6 +104,11 @@ final class Server {
         if (kind.equals("describe")) {
             return JSON.objectNode().put("text", Structure.of(before).text());
         }
+        if (kind.equals("reverted")) {
+            Node reverted = DeepCopy.of(before);
+            reverted.resign();
+            return put(JSON.objectNode(), Structure.of(reverted));
+        }
         Node node = DeepCopy.of(before);
         node.time.nowMs = command.get("nowMs").longValue();
         take(node, kind, command);
@@ -153,15 +158,18 @@ final class Server {
                 .set("data", MetadataJsonConverters.writeJson(record.message(), record.version())));
         }
         takeReplies(node, answer.putObject("replies"));
-        Structure structure = Structure.of(node);
-        answer.put("digest", digest(structure.text()));
-        ArrayNode numbers = answer.putArray("numbers");
-        structure.numbers().forEach(one -> numbers.addArray().add(one.kind()).add(one.value()).add(one.about()));
+        put(answer, Structure.of(node)).put("pending", node.log.pending.size());
         ArrayNode sessions = answer.putArray("sessions");
         Inside.sessions(node.controller).forEach(one -> sessions.addArray()
             .add(one.brokerId()).add(one.contactNs()).add(one.metadataOffset()).add(one.shutdownOffset()));
         states.put(++made, node);
         return answer.put("state", made);
+    }
+
+    private static ObjectNode put(ObjectNode answer, Structure structure) {
+        ArrayNode numbers = answer.putArray("numbers");
+        structure.numbers().forEach(one -> numbers.addArray().add(one.kind()).add(one.value()).add(one.about()));
+        return answer.put("digest", digest(structure.text()));
     }
 
     /** Stands for a text, so that only this goes through the pipe. */
