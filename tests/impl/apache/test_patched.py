@@ -44,6 +44,8 @@ PATCHES = [
     Patch("another epoch of a broker will do", negate, "ClusterControlManager.checkBrokerEpoch", 1, "lossy", 1),
     *[Patch(f"condition {number} of a change of an ISR", negate, "ReplicationControlManager.validateAlterPartitionData",
             number, "lossy", 2) for number in range(1, 7)],
+    Patch("condition 1 of who may join an ISR", negate, "ReplicationControlManager.ineligibleReplicasForIsr", 1,
+          "lossy", 2),
 ]  # fmt: skip
 
 
