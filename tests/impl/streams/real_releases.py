@@ -34,7 +34,7 @@ LATEST = {
     "3.9.1": 11,
 }
 """The newest metadata version of each release."""
-APPLICATIONS = ("2.0.1", "2.1.1", "2.3.1")
+APPLICATIONS = ("0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1", "2.0.1", "2.1.1", "2.3.1")
 """Releases of which whole applications are run, too."""
 _SLF4J = "1.7.36"
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy@jars"
@@ -85,9 +85,11 @@ def missing_applications() -> str:
 
 
 class RealApplication:
-    """A process of Kafka Streams that reads a topic. log: of what it prints."""
+    """A process of Kafka Streams that reads a topic. folder: of its classes, state, and what it prints."""
 
-    def __init__(self, version: str, server: str, group: str, topic: str, session_ms: int, folder: Path) -> None:
+    def __init__(
+        self, version: str, server: str, group: str, topic: str, session_ms: int, folder: Path, upgrade_from: str = ""
+    ) -> None:
         classes = folder / "classes"
         if not (classes / "Application.class").exists():
             classes.mkdir(parents=True)
@@ -96,11 +98,17 @@ class RealApplication:
             subprocess.run(["javac", *with_jars, "-d", str(classes), str(source)], check=True, timeout=120)
         command = [*_JAVA, "-cp", f"{classes}:{application_jars(version)}/*", "Application"]
         state = folder / f"state of {version} in {group}"
-        arguments = [server, group, topic, str(state), str(session_ms)]
-        self._process = ManagedProcess([*command, *arguments], folder / f"{version} in {group}.log")
+        arguments = [server, group, topic, str(state), str(session_ms), *([upgrade_from] if upgrade_from else [])]
+        log = folder / f"{version}{' from ' * bool(upgrade_from)}{upgrade_from} in {group}.log"
+        self._process = ManagedProcess([*command, *arguments], log)
 
     def printed(self) -> str:
         return self._process.log.read_text(errors="replace")
+
+    def end(self) -> str:
+        """What it died of, or was refused for; "" while it runs."""
+        said = [line for line in self.printed().splitlines() if line.startswith(("died of ", "refuses "))]
+        return "; ".join(said) or ("it ended" if self._process.exit_code is not None else "")
 
     def has_joined(self) -> bool:
         """It has been through a rebalance: it says that it runs before the first one, too."""
