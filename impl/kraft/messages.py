@@ -5,13 +5,14 @@ Named as in Kafka, in snake case. ThrottleTimeMs is left to the runtime, which a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from uuid import UUID
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import Int8, Int16, Int32, Int64
 from impl.kraft.records import Endpoint, SupportedFeature
+from impl.kraft.security.acls import Acl, AclFilter
 
 # KIP-631.
 
@@ -283,6 +284,60 @@ class AllocateProducerIdsResponse:
     producer_id_len: Int32 = 0
 
 
+# KIP-11, KIP-140: ACLs. One a request; the runtime packs several into one on the wire.
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAclRequest:
+    """acl_id: drawn by the caller."""
+
+    acl_id: UUID
+    acl: Acl
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAclResponse:
+    error: ErrorCode
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAclsRequest:
+    filter: AclFilter
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAclsResponse:
+    error: ErrorCode
+    message: str = ""
+    deleted: tuple[Acl, ...] = ()
+
+
+# KIP-554: SCRAM credentials, of one user.
+
+
+@dataclass(frozen=True, slots=True)
+class ScramChange:
+    """salted_password: as the client has made it of the password; None: the credential is removed."""
+
+    mechanism: Int8
+    salted_password: bytes | None = field(default=None, repr=False)
+    salt: bytes = field(default=b"", repr=False)
+    iterations: Int32 = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AlterUserScramCredentialsRequest:
+    user: str
+    changes: tuple[ScramChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AlterUserScramCredentialsResponse:
+    error: ErrorCode
+    message: str = ""
+
+
 WriteRequest = (
     BrokerRegistrationRequest
     | BrokerHeartbeatRequest
@@ -296,6 +351,9 @@ WriteRequest = (
     | AlterConfigsRequest
     | UpdateFeatureRequest
     | AllocateProducerIdsRequest
+    | CreateAclRequest
+    | DeleteAclsRequest
+    | AlterUserScramCredentialsRequest
 )
 """What may change the metadata."""
 ValidatedRequest = CreateTopicRequest | CreatePartitionsRequest | AlterConfigsRequest
@@ -315,4 +373,7 @@ Response = (
     | AlterConfigsResponse
     | UpdateFeatureResponse
     | AllocateProducerIdsResponse
+    | CreateAclResponse
+    | DeleteAclsResponse
+    | AlterUserScramCredentialsResponse
 )

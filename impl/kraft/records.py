@@ -6,7 +6,7 @@ has them, `fenced` of a registration, `value` of a config that may be null, whic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import ClassVar
 from uuid import UUID
@@ -31,10 +31,14 @@ class RecordType(IntEnum):
     FENCE_BROKER = 7
     UNFENCE_BROKER = 8
     REMOVE_TOPIC = 9
+    USER_SCRAM_CREDENTIAL = 11
     FEATURE_LEVEL = 12
     PRODUCER_IDS = 15
     BROKER_REGISTRATION_CHANGE = 17
+    ACCESS_CONTROL_ENTRY = 18
+    REMOVE_ACCESS_CONTROL_ENTRY = 19
     NO_OP = 20
+    REMOVE_USER_SCRAM_CREDENTIAL = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,47 @@ class ProducerIdsRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessControlEntryRecord:
+    """An ACL; its numbers are those of the protocol."""
+
+    type: ClassVar = RecordType.ACCESS_CONTROL_ENTRY
+    id: UUID
+    resource_type: Int8
+    resource_name: str
+    pattern_type: Int8
+    principal: str
+    host: str
+    operation: Int8
+    permission_type: Int8
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveAccessControlEntryRecord:
+    type: ClassVar = RecordType.REMOVE_ACCESS_CONTROL_ENTRY
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class UserScramCredentialRecord:
+    """What checks a user's password (RFC 5802). mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
+
+    type: ClassVar = RecordType.USER_SCRAM_CREDENTIAL
+    name: str
+    mechanism: Int8
+    salt: bytes = field(repr=False)
+    stored_key: bytes = field(repr=False)
+    server_key: bytes = field(repr=False)
+    iterations: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveUserScramCredentialRecord:
+    type: ClassVar = RecordType.REMOVE_USER_SCRAM_CREDENTIAL
+    name: str
+    mechanism: Int8
+
+
+@dataclass(frozen=True, slots=True)
 class KeptRecord:
     """A record of Kafka's that decides nothing here, and is kept for those who know it: an ACL, a quota, a credential.
 
@@ -217,8 +262,14 @@ DecidingRecord = (
     | FeatureLevelRecord
     | ProducerIdsRecord
     | NoOpRecord
+    | AccessControlEntryRecord
+    | RemoveAccessControlEntryRecord
+    | UserScramCredentialRecord
+    | RemoveUserScramCredentialRecord
 )
 """Those that a decision may go by, and that one writes."""
+BootstrapRecord = FeatureLevelRecord | UserScramCredentialRecord
+"""Those that a cluster may begin with."""
 Record = DecidingRecord | KeptRecord
 
 

@@ -41,6 +41,8 @@ def snapshot_records(image: Image) -> Iterator[Record]:
     yield from topics(image)
     yield from configs(image)
     yield from producer_ids(image)
+    yield from (image.acls[acl_id] for acl_id in sorted(image.acls))
+    yield from (image.credentials[of] for of in sorted(image.credentials))
     yield from kept(image)
 
 

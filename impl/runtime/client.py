@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 
 from impl.runtime.properties import MOST_PORT
 from impl.runtime.wire import MAX_FRAME_BYTES, Frames, Reader, RequestHeader, WireError, frame, request_bytes
@@ -15,12 +16,19 @@ _CORRELATION_ID = 1
 _CHUNK_BYTES = 1 << 16
 
 
-async def connected(address: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection. Raises OSError, also of a host or a port that cannot be one: others have announced them."""
+async def connected(
+    address: Address, tls: ssl.SSLContext | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection. Raises OSError (ssl.SSLError is one), also of a host or a port that cannot be one.
+
+    Others have announced them.
+    """
     if not 0 <= address[1] <= MOST_PORT:
         raise OSError(f"{address[0]}:{address[1]}: a port from 0 to {MOST_PORT} expected")
     try:
-        return await asyncio.open_connection(*address)
+        return await asyncio.open_connection(*address, ssl=tls)
+    except ssl.SSLError:  # of which some are a ValueError, too
+        raise
     except ValueError as error:
         raise OSError(f"{address[0]}:{address[1]}: {error}") from error
 

@@ -215,10 +215,10 @@ def frame(content: bytes) -> bytes:
 
 
 class Frames:
-    """Cuts a stream of bytes into the contents of its frames."""
+    """Cuts a stream of bytes into the contents of its frames. max_bytes: of the next one."""
 
     def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         self._left = bytearray()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -229,8 +229,8 @@ class Frames:
     def _cut(self) -> Iterator[bytes]:
         while len(self._left) >= _INT32.size:
             (size_bytes,) = _INT32.unpack_from(self._left)
-            if not 0 <= size_bytes <= self._max_bytes:
-                raise WireError(f"a frame of {size_bytes} bytes; up to {self._max_bytes} are read")
+            if not 0 <= size_bytes <= self.max_bytes:
+                raise WireError(f"a frame of {size_bytes} bytes; up to {self.max_bytes} are read")
             if len(self._left) < _INT32.size + size_bytes:
                 break
             content = bytes(self._left[_INT32.size : _INT32.size + size_bytes])

@@ -10,6 +10,7 @@ from impl.kraft.image import Image, Partition, Registration
 from impl.kraft.records import (
     LEADER_UNCHANGED,
     NO_LEADER,
+    AccessControlEntryRecord,
     Batch,
     BrokerRegistrationChangeRecord,
     ConfigRecord,
@@ -21,10 +22,13 @@ from impl.kraft.records import (
     ProducerIdsRecord,
     Record,
     RegisterBrokerRecord,
+    RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UserScramCredentialRecord,
 )
 
 LISTS = "isr", "replicas", "removing_replicas", "adding_replicas"
@@ -209,6 +213,14 @@ def look_at_replay(after: Image, record: Record, wanted: Partition | None, befor
         case KeptRecord():
             wanted_value = None if record.removes else record.value
             require(after.kept.get(record.key) == wanted_value, record, "its replay keeps it, or keeps nothing of it")
+        case AccessControlEntryRecord():
+            require(after.acls.get(record.id) == record, record, "its replay adds the ACL")
+        case RemoveAccessControlEntryRecord():
+            require(record.id not in after.acls, record, "its replay removes the ACL")
+        case UserScramCredentialRecord() | RemoveUserScramCredentialRecord():
+            credential = record if isinstance(record, UserScramCredentialRecord) else None
+            found_of = after.credentials.get((record.name, record.mechanism))
+            require(found_of == credential, record, "its replay sets the credential, or removes it")
 
 
 REGISTRATION = (

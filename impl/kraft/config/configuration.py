@@ -29,6 +29,7 @@ class Configuration:
 
     metadata_log_dir: one of log_dirs, or beside them. quorum_retry_backoff_max_ms: the draft's, no setting of Kafka.
     metrics_port: of Prometheus, no setting of Kafka; None: none are served.
+    leader_imbalance_per_broker_percentage: read, and goes for nothing, as in Kafka's controllers.
     security: of all listeners, and of the controllers', by name.
     internal_*: for tests; internal_metadata_log_segment_bytes is used in place of the other, and may be smaller, as in
     Kafka, where internal_metadata_clean_interval_ms is a constant (KafkaRaftClient).
@@ -73,6 +74,9 @@ class Configuration:
     allow_everyone_if_no_acl_found: bool = False
     authorizer_class_name: str = ""
     metrics_port: int | None = None
+    auto_leader_rebalance_enable: bool = True
+    leader_imbalance_check_interval_seconds: int = 300
+    leader_imbalance_per_broker_percentage: int = 10
     connections_max_idle_ms: int = 600_000
     connection_failed_authentication_delay_ms: int = 100
     sasl_server_max_receive_size: int = 512 << 10
@@ -139,6 +143,9 @@ READINGS: Mapping[str, Callable[[str, str], Any]] = {
     "allow.everyone.if.no.acl.found": boolean,
     "authorizer.class.name": values.authorizer,
     "metrics.port": port,
+    "auto.leader.rebalance.enable": boolean,
+    "leader.imbalance.check.interval.seconds": _POSITIVE,
+    "leader.imbalance.per.broker.percentage": _COUNT,
     "connections.max.idle.ms": _BOUND,
     "connection.failed.authentication.delay.ms": _COUNT,
     "sasl.server.max.receive.size": _POSITIVE,

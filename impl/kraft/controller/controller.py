@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from impl.kraft.continuity import check_batches
+from impl.kraft.controller.access import alter_scram, create_acl, delete_acls
+from impl.kraft.controller.balancing import balanced
 from impl.kraft.controller.configs import alter_configs
 from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.features import update_feature
@@ -37,14 +39,20 @@ from impl.kraft.messages import (
     AlterPartitionReassignmentResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
+    CreateAclRequest,
+    CreateAclResponse,
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreateTopicRequest,
     CreateTopicResponse,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
     DeleteTopicRequest,
     DeleteTopicResponse,
     ElectPreferredLeaderRequest,
@@ -65,6 +73,7 @@ from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
 
 Timer = tuple[str | int, ...]
 NO_OP_TIMER: Timer = ("no-op",)
+BALANCE_TIMER: Timer = ("balance",)
 
 RESPONSES: dict[type, Callable[[ErrorCode], Response]] = {
     BrokerRegistrationRequest: BrokerRegistrationResponse,
@@ -80,6 +89,9 @@ RESPONSES: dict[type, Callable[[ErrorCode], Response]] = {
     AlterConfigsRequest: AlterConfigsResponse,
     UpdateFeatureRequest: UpdateFeatureResponse,
     AllocateProducerIdsRequest: AllocateProducerIdsResponse,
+    CreateAclRequest: CreateAclResponse,
+    DeleteAclsRequest: DeleteAclsResponse,
+    AlterUserScramCredentialsRequest: AlterUserScramCredentialsResponse,
 }
 
 
@@ -199,6 +211,12 @@ class Controller:
                 return update_feature(image, settings.supported_features, request)
             case AllocateProducerIdsRequest():
                 return allocate_producer_ids(image, request)
+            case CreateAclRequest():
+                return create_acl(image, request)
+            case DeleteAclsRequest():
+                return delete_acls(image, request)
+            case AlterUserScramCredentialsRequest():
+                return alter_scram(image, request)
             case _:
                 assert_never(request)
 
@@ -211,7 +229,7 @@ class Controller:
         return decision
 
     def on_timer(self, timer: Timer, now_ms: int) -> Effects:
-        """A lease is looked after, or the log grows so that its followers see that it is alive."""
+        """A lease is looked after, leads go back, or the log grows so that its followers see that it is alive."""
         check_as("now_ms", Int64, now_ms)
         match timer:
             case _ if not self.is_active:
@@ -220,6 +238,10 @@ class Controller:
                 return self._check_lease(broker_id, now_ms)
             case ("no-op",):
                 return [*self._append((NoOpRecord(),)), self._no_op_timer(now_ms)]
+            case ("balance",):
+                found = balanced(self.speculative, self.settings)
+                again_ms = self.settings.leader_imbalance_check_interval_ms if found.is_done else 0
+                return [*self._append(found.records), SetTimer(BALANCE_TIMER, now_ms + again_ms)]
             case _:
                 raise ValueError(f"a controller sets no timer {shown(timer)}")
 
@@ -296,6 +318,8 @@ class Controller:
                 effects.append(SetTimer(lease_timer(broker_id), self.sessions.end_ms(broker_id)))
         if self.settings.max_idle_interval_ms > 0:
             effects.append(self._no_op_timer(now_ms))
+        if self.settings.leader_imbalance_check_interval_ms > 0:
+            effects.append(SetTimer(BALANCE_TIMER, now_ms + self.settings.leader_imbalance_check_interval_ms))
         return effects
 
     def renounce(self, now_ms: int) -> Effects:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from impl.kraft.fields import Int32, Int64, check_settings
-from impl.kraft.records import FeatureLevelRecord, KeptRecord, SupportedFeature
+from impl.kraft.records import BootstrapRecord, SupportedFeature
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,7 @@ class ControllerSettings:
     min_insync_replicas: of topics that do not set min.insync.replicas themselves.
     supported_features: the levels that this software supports.
     max_idle_interval_ms: metadata.max.idle.interval.ms (KIP-835); 0: an idle log does not grow.
+    leader_imbalance_check_interval_ms: how often leads go back to preferred leaders; 0: not by themselves.
     bootstrap: what the first active controller of a cluster writes, where no feature has a level yet.
     """
 
@@ -24,8 +25,9 @@ class ControllerSettings:
     session_timeout_ms: Int64 = 9000
     max_idle_interval_ms: Int64 = 500
     min_insync_replicas: Int32 = 1
+    leader_imbalance_check_interval_ms: Int64 = 0
     supported_features: tuple[SupportedFeature, ...] = ()
-    bootstrap: tuple[FeatureLevelRecord | KeptRecord, ...] = ()
+    bootstrap: tuple[BootstrapRecord, ...] = ()
 
     def __post_init__(self) -> None:
         check_settings(self)

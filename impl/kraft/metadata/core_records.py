@@ -14,6 +14,7 @@ from typing import Any
 from impl.kraft.metadata.encoding import MetadataRecord, decode, encode
 from impl.kraft.metadata.tables import BY_NAME, BY_NUMBER
 from impl.kraft.records import (
+    AccessControlEntryRecord,
     BrokerRegistrationChangeRecord,
     ConfigRecord,
     DecidingRecord,
@@ -28,16 +29,21 @@ from impl.kraft.records import (
     Record,
     RecordType,
     RegisterBrokerRecord,
+    RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     SupportedFeature,
     TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UserScramCredentialRecord,
 )
 
 _SAME = (
     RegisterBrokerRecord, UnregisterBrokerRecord, TopicRecord, RemoveTopicRecord, PartitionRecord,
     PartitionChangeRecord, FenceBrokerRecord, UnfenceBrokerRecord, ConfigRecord, ProducerIdsRecord, NoOpRecord,
+    AccessControlEntryRecord, RemoveAccessControlEntryRecord, UserScramCredentialRecord,
+    RemoveUserScramCredentialRecord,
 )  # fmt: skip
 """Those whose fields are Kafka's, one for one."""
 
@@ -53,18 +59,12 @@ _VERSIONS = {RecordType.REGISTER_BROKER: 1, RecordType.BROKER_REGISTRATION_CHANG
 
 _KEPT: Mapping[str, tuple[str, ...]] = {
     "DELEGATION_TOKEN_RECORD": ("tokenId",),
-    "USER_SCRAM_CREDENTIAL_RECORD": ("name", "mechanism"),
     "CLIENT_QUOTA_RECORD": ("entity", "key"),
-    "ACCESS_CONTROL_ENTRY_RECORD": ("id",),
     "ZK_MIGRATION_STATE_RECORD": (),
     "REGISTER_CONTROLLER_RECORD": ("controllerId",),
 }
 """Those that decide nothing in the cores, each with the fields that say what it is about."""
-_REMOVING: Mapping[str, str] = {
-    "REMOVE_DELEGATION_TOKEN_RECORD": "DELEGATION_TOKEN_RECORD",
-    "REMOVE_USER_SCRAM_CREDENTIAL_RECORD": "USER_SCRAM_CREDENTIAL_RECORD",
-    "REMOVE_ACCESS_CONTROL_ENTRY_RECORD": "ACCESS_CONTROL_ENTRY_RECORD",
-}
+_REMOVING: Mapping[str, str] = {"REMOVE_DELEGATION_TOKEN_RECORD": "DELEGATION_TOKEN_RECORD"}
 """What removes one of them."""
 _LEFT_OUT = frozenset(("logDirs", "cordonedLogDirs", "directories"))
 _UNCHANGED, _YES, _NO = 0, 1, -1

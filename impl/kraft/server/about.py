@@ -25,6 +25,7 @@ from impl.runtime.entities import entity_bytes, read_entity
 
 VERSIONS: Mapping[int, int] = {55: 2, 60: 2, 82: 0}
 """By key, the version that is served: of DescribeQuorum, DescribeCluster, UpdateRaftVoter."""
+_UPDATE_RAFT_VOTER = 82
 _CONTROLLERS = 2
 """The type of endpoints of controllers, where that of brokers is 1."""
 
@@ -56,6 +57,17 @@ class About:
             82: (voter_request.UpdateRaftVoterRequest, self._update_voter),
         }[key]
         return entity_bytes(response(read_entity(kind, body)))
+
+    def refused(self, key: int, error: ErrorCode) -> bytes:
+        """The body of the response to who may not ask for it. DescribeCluster is everybody's."""
+        if key == _UPDATE_RAFT_VOTER:
+            nobody = voter_response.CurrentLeader(leader_id=BrokerId(-1), leader_epoch=i32(0), host="", port=i32(0))
+            return entity_bytes(voter_response.UpdateRaftVoterResponse(
+                throttle_time=NO_TIME, error_code=wire_code(error), current_leader=nobody
+            ))  # fmt: skip
+        return entity_bytes(quorum_response.DescribeQuorumResponse(
+            error_code=wire_code(error), error_message=None, topics=(), nodes=()
+        ))  # fmt: skip
 
     @property
     def _leads(self) -> bool:

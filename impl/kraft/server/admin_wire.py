@@ -26,6 +26,7 @@ from kio.schema.list_partition_reassignments.v0 import response as list_response
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i32
 
+from impl.kraft.controller.controller import RESPONSES
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
 from impl.kraft.messages import (
@@ -38,6 +39,7 @@ from impl.kraft.messages import (
     ListPartitionReassignmentsRequest,
 )
 from impl.kraft.server import configs_wire, topics_wire
+from impl.kraft.server.authorization import EVERYTHING, Rights
 from impl.kraft.server.entities import NO_TIME, wire_code
 from impl.kraft.server.parts import Parts
 from impl.runtime.entities import read_entity
@@ -47,16 +49,27 @@ VERSIONS: Mapping[int, int] = {19: 7, 20: 6, 37: 3, 43: 2, 44: 1, 45: 0, 46: 0, 
 IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments, AlterPartition."""
 
 _NO_ID = UUID(int=0)
-_ELECT_LEADERS = 43
+_DELETE_TOPICS, _ELECT_LEADERS = 20, 43
+_OF_ALL = frozenset((ErrorCode.NOT_CONTROLLER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
 _PREFERRED = 0
 
 
-def read_parts(key: int, body: bytes, image: Image) -> Parts:
-    """image: what is committed. Raises WireError."""
+def read_parts(key: int, body: bytes, image: Image, rights: Rights = EVERYTHING) -> Parts:
+    """image: what is committed. rights: of who asks, of each topic that is named. Raises WireError."""
     if key == _ELECT_LEADERS:
         return _elect(read_entity(elect_request.ElectLeadersRequest, body), image)
+    if key == _DELETE_TOPICS:
+        return topics_wire.delete_topics(read_entity(delete_request.DeleteTopicsRequest, body), image, rights)
+    if key in _READ_WITH_RIGHTS:
+        kind, parts_with_rights = _READ_WITH_RIGHTS[key]
+        return parts_with_rights(read_entity(kind, body), rights)
     kind, parts_of = _READ[key]
     return parts_of(read_entity(kind, body))
+
+
+def refused(parts: Parts, error: ErrorCode) -> bytes:
+    """The body of the response where nothing of a request is looked at."""
+    return parts.response_bytes([RESPONSES[type(request)](error) for request in parts.requests])
 
 
 def _alter_partitions(entity: Any) -> Parts:
@@ -202,16 +215,17 @@ def _by_topic(answered: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, tuple[
 
 
 def _of_all(responses: Sequence[Any]) -> ErrorCode:
-    """The error of the whole response: who asks a standby asks another controller."""
-    refused = [response.error is ErrorCode.NOT_CONTROLLER for response in responses]
-    return ErrorCode.NOT_CONTROLLER if refused and all(refused) else ErrorCode.NONE
+    """The error of the whole response: who asks a standby asks another controller; who may not ask is told so."""
+    errors = {response.error for response in responses}
+    return errors.pop() if len(errors) == 1 and errors <= _OF_ALL else ErrorCode.NONE
 
 
-_READ: Mapping[int, tuple[type, Callable[[Any], Parts]]] = {
+_READ_WITH_RIGHTS: Mapping[int, tuple[type, Callable[[Any, Rights], Parts]]] = {
     19: (create_request.CreateTopicsRequest, topics_wire.create_topics),
-    20: (delete_request.DeleteTopicsRequest, topics_wire.delete_topics),
     37: (partitions_request.CreatePartitionsRequest, topics_wire.create_partitions),
     44: (config_request.IncrementalAlterConfigsRequest, configs_wire.alter_configs),
+}
+_READ: Mapping[int, tuple[type, Callable[[Any], Parts]]] = {
     45: (moves_request.AlterPartitionReassignmentsRequest, _reassign),
     46: (list_request.ListPartitionReassignmentsRequest, _list_reassignments),
     56: (isr_request.AlterPartitionRequest, _alter_partitions),

@@ -22,6 +22,7 @@ from impl.kraft.raft.effects import Send, SetTimer, Timer
 from impl.kraft.raft.messages import Request, Response
 from impl.kraft.records import Endpoint, SupportedFeature
 from impl.kraft.recovered import recovered_broker_node, recovered_ends
+from impl.kraft.server.access import access_of
 from impl.kraft.server.broker_wire import Request as OfBroker
 from impl.kraft.server.client_requests import ClientRequests
 from impl.kraft.server.cluster_told import ClusterTold
@@ -30,7 +31,8 @@ from impl.kraft.server.disk_work import DiskWork
 from impl.kraft.server.following import Following
 from impl.kraft.server.peers import Peers
 from impl.kraft.server.replica_logs import StoredReplicaLogs
-from impl.kraft.server.server import clock, raft_settings, snapshot_settings, storage_settings
+from impl.kraft.server.server import clock
+from impl.kraft.server.settings import raft_settings, snapshot_settings, storage_settings
 from impl.kraft.server.steps import Steps
 from impl.kraft.storage.directories import lock_directories, read_directories
 from impl.kraft.storage.real_disk import RealDisk
@@ -84,6 +86,7 @@ class BrokerServer:
         """Raises ConfigError, StorageError, BitRotError."""
         self._configuration = configuration
         self._endpoint = broker_endpoint_of(configuration)
+        access = access_of(configuration)
         self._random = random.Random()
         clock_ms = clock()
         with ExitStack() as undone:
@@ -104,10 +107,10 @@ class BrokerServer:
         addresses = {one.node_id: (one.host, one.port) for one in configuration.controller_quorum_voters}
         client_id, timeout_ms = f"broker-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms
         self._peers = Peers(
-            addresses, client_id, timeout_ms, _MOST_ANSWER_BYTES, self._loop.begin, self._on_quorum_response
+            addresses, client_id, timeout_ms, _MOST_ANSWER_BYTES, self._loop.begin, self._on_quorum_response, access
         )
         self._channel = ControllerChannel(
-            addresses, client_id, timeout_ms, _MOST_ANSWER_BYTES, lambda: self._node.leader
+            addresses, client_id, timeout_ms, _MOST_ANSWER_BYTES, lambda: self._node.leader, access
         )
         self._steps = Steps(self._node, self._loop)
         told = ClusterTold(self._steps, cluster_id, self._endpoint.name)

@@ -13,7 +13,7 @@ from kio.schema.errors import ErrorCode
 from impl.kraft.server import envelope
 from impl.kraft.server.broker_wire import Request, Response, key_of, read_response, request_bytes
 from impl.kraft.server.entities import NO_TAGS, without_tags
-from impl.kraft.server.peers import Connection
+from impl.kraft.server.peers import OPEN, Access, Connection
 from impl.kraft.server.versions import answer_bytes, made, read_body, request_kind, response_kind
 from impl.runtime import wire
 from impl.runtime.client import Address
@@ -42,10 +42,10 @@ class ControllerChannel:
 
     def __init__(
         self, addresses: Mapping[int, Address], client_id: str, timeout_ms: int, max_frame_bytes: int,
-        leader: Callable[[], int | None],
+        leader: Callable[[], int | None], access: Access = OPEN,
     ) -> None:  # fmt: skip
         self._client_id, self._timeout_s, self._leader = client_id, timeout_ms / 1000, leader
-        self._connections = {to: Connection(address, max_frame_bytes) for to, address in addresses.items()}
+        self._connections = {to: Connection(address, max_frame_bytes, access) for to, address in addresses.items()}
         self._numbers = itertools.count(1)
 
     async def send(self, request: Request) -> Response:

@@ -1,29 +1,68 @@
-"""What brokers forward for clients: a request within a request, header and all (KIP-590).
-
-Who the client is, and where, is not looked at: there is no authorizer yet.
-"""
+"""What brokers forward for clients: a request within a request, header and all, and who the client is (KIP-590)."""
 
 from __future__ import annotations
 
+from ipaddress import ip_address
+from typing import NamedTuple
+
+from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
 from kio.schema.envelope.v0.request import EnvelopeRequest
 from kio.schema.envelope.v0.response import EnvelopeResponse
 
 from impl.kraft.errors import ErrorCode
+from impl.kraft.security.principals import Principal
+from impl.kraft.server.connections import Caller
 from impl.kraft.server.entities import NO_TAGS, wire_code, without_tags
 from impl.runtime.entities import entity_bytes, read_entity
-from impl.runtime.wire import Reader, RequestHeader, read_request_header, response_bytes
+from impl.runtime.wire import Reader, RequestHeader, WireError, read_request_header, response_bytes
 
 KEY, VERSION = 58, 0
-FORWARDED = frozenset((19, 20, 37, 43, 44, 45, 46, 55, 64))
-"""What clients may ask for through a broker: CreateTopics, DeleteTopics, CreatePartitions, ElectLeaders,
-IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments, DescribeQuorum, UnregisterBroker."""
+FORWARDED = frozenset((19, 20, 30, 31, 37, 43, 44, 45, 46, 51, 55, 64))
+"""What clients may ask for through a broker: CreateTopics, DeleteTopics, CreateAcls, DeleteAcls, CreatePartitions,
+ElectLeaders, IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments,
+AlterUserScramCredentials, DescribeQuorum, UnregisterBroker."""
+_PRINCIPAL_VERSION = 0
 
 
-def read_envelope(body: bytes) -> tuple[RequestHeader, bytes]:
-    """Header and body of the request within. Raises WireError."""
-    reader = Reader(bytes(read_entity(EnvelopeRequest, body).request_data))
+class PrincipalError(ValueError):
+    """Who the client is cannot be read."""
+
+
+class Forwarded(NamedTuple):
+    """Header and body of the request within, and who has sent it to the broker."""
+
+    header: RequestHeader
+    body: bytes
+    caller: Caller
+
+
+def read_envelope(body: bytes) -> Forwarded:
+    """Raises WireError, and PrincipalError."""
+    entity = read_entity(EnvelopeRequest, body)
+    reader = Reader(bytes(entity.request_data))
     header = read_request_header(reader)
-    return header, without_tags(reader.rest())
+    caller = Caller(_principal(bytes(entity.request_principal or b"")), _host(bytes(entity.client_host_address)))
+    return Forwarded(header, without_tags(reader.rest()), caller)
+
+
+def _principal(data: bytes) -> Principal:
+    """As DefaultKafkaPrincipalBuilder writes it: a version, then DefaultPrincipalData."""
+    reader = Reader(data)
+    try:
+        version = reader.int16("version of a principal")
+        if version != _PRINCIPAL_VERSION:
+            raise PrincipalError(f"version {version} of a principal")
+        found = read_entity(DefaultPrincipalData, reader.rest())
+    except WireError as error:
+        raise PrincipalError(str(error)) from None
+    return Principal(found.type_, found.name)
+
+
+def _host(address: bytes) -> str:
+    try:
+        return str(ip_address(address))
+    except ValueError:
+        raise WireError(f"a client's address of {len(address)} bytes") from None
 
 
 def enveloped(header: RequestHeader, answer: bytes) -> bytes:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from ssl import SSLContext, SSLError
+from typing import Any, NamedTuple
 
 from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, Response
 from impl.kraft.server.entities import NO_TAGS, without_tags
+from impl.kraft.server.login import Identity, LoginError, log_in
 from impl.kraft.server.quorum_wire import VERSIONS, key_of, read_response, request_bytes
 from impl.runtime import wire
 from impl.runtime.client import Address, connected
@@ -17,12 +20,24 @@ from impl.runtime.wire import Frames, Reader, RequestHeader, WireError, frame
 Answered = Callable[[int, Request, Response | None], None]
 _CHUNK_BYTES = 1 << 16
 
+logger = logging.getLogger(__name__)
+
+
+class Access(NamedTuple):
+    """How this node connects: with TLS or without, and as whom it logs in, if at all."""
+
+    tls: SSLContext | None = None
+    identity: Identity | None = None
+
+
+OPEN = Access()
+
 
 class Connection:
     """One connection, on which responses come in any order."""
 
-    def __init__(self, address: Address, max_frame_bytes: int) -> None:
-        self._address = address
+    def __init__(self, address: Address, max_frame_bytes: int, access: Access = OPEN) -> None:
+        self._address, self._access = address, access
         self._max_frame_bytes = max_frame_bytes
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -32,7 +47,7 @@ class Connection:
 
     async def ask(self, key: int, version: int, client_id: str, body: bytes) -> bytes:
         """The body of the response. Raises OSError, WireError."""
-        writer = await self._writer()
+        writer = await self._writer(client_id)
         number = next(self._numbers)
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._awaited[number] = answer
@@ -54,12 +69,22 @@ class Connection:
             if not answer.done():
                 answer.set_exception(ConnectionError("the connection is lost"))
 
-    async def _writer(self) -> asyncio.StreamWriter:
+    async def _writer(self, client_id: str) -> asyncio.StreamWriter:
         async with self._opening:
             if self._streams is None:
-                self._streams = await connected(self._address)
+                self._streams = await self._opened(client_id)
                 self._reading = asyncio.get_running_loop().create_task(self._read(self._streams[0]))
             return self._streams[1]
+
+    async def _opened(self, client_id: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await connected(self._address, self._access.tls)
+        if self._access.identity is not None:
+            try:
+                await log_in(reader, writer, client_id, self._access.identity)
+            except BaseException:
+                writer.close()
+                raise
+        return reader, writer
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         frames = Frames(self._max_frame_bytes)
@@ -81,13 +106,14 @@ class Peers:
 
     def __init__(
         self, addresses: Mapping[int, Address], client_id: str, timeout_ms: int, max_frame_bytes: int,
-        begin: Callable[[Coroutine[Any, Any, None]], object], answered: Answered,
+        begin: Callable[[Coroutine[Any, Any, None]], object], answered: Answered, access: Access = OPEN,
     ) -> None:  # fmt: skip
         self._client_id, self._timeout_ms = client_id, timeout_ms
         self._begin, self._answered = begin, answered
+        self._refusals: dict[int, str] = {}
         # A fetch waits at the leader, and what is behind it on its connection waits, too.
         self._connections = {
-            (to, is_fetch): Connection(address, max_frame_bytes)
+            (to, is_fetch): Connection(address, max_frame_bytes, access)
             for to, address in addresses.items()
             for is_fetch in (False, True)
         }
@@ -99,6 +125,12 @@ class Peers:
         for connection in self._connections.values():
             connection.close()
 
+    def _note_refusal(self, to: int, error: Exception) -> None:
+        """A line for the log where a voter does not let this node in, or is not trusted, once for each reason."""
+        if isinstance(error, LoginError | SSLError) and self._refusals.get(to) != str(error):
+            self._refusals[to] = str(error)
+            logger.warning("voter %s does not let this node in, or is not trusted: %s", to, error)
+
     async def _ask(self, to: int, request: Request) -> None:
         connection = self._connections[to, isinstance(request, FetchRequest | FetchSnapshotRequest)]
         key = key_of(request)
@@ -106,7 +138,9 @@ class Peers:
             async with asyncio.timeout(self._timeout_ms / 1000):
                 body = await connection.ask(key, VERSIONS[key], self._client_id, request_bytes(request))
             response: Response | None = read_response(request, body)
-        except (OSError, TimeoutError, WireError):
+            self._refusals.pop(to, None)
+        except (OSError, TimeoutError, WireError) as error:
             connection.close()
             response = None
+            self._note_refusal(to, error)
         self._answered(to, request, response)

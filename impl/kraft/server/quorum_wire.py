@@ -50,6 +50,8 @@ _NOBODY = BrokerId(-1)
 
 VERSIONS: Mapping[int, int] = {52: 2, 53: 1, 54: 1, 1: 18, 59: 1}
 """By key, the version that is spoken: of Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot."""
+_OF_ALL = frozenset((ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+"""Errors of a whole response: of who is from elsewhere, or may not ask."""
 _SCHEMAS: Mapping[int, tuple[type, type]] = {
     52: (vote_request.VoteRequest, vote_response.VoteResponse),
     53: (begin_request.BeginQuorumEpochRequest, begin_response.BeginQuorumEpochResponse),
@@ -206,9 +208,15 @@ def response_bytes(response: Response) -> bytes:
     return entity_bytes(_response_entity(response))
 
 
+def refused(key: int, error: ErrorCode) -> bytes:
+    """The body of the response where a request is not looked at."""
+    kind = next(one for one, its_key in _KEYS.items() if its_key == key)
+    return response_bytes(RESPONSES[kind](error, None, 0))
+
+
 def _response_entity(response: Response) -> Any:
     kind = _SCHEMAS[_RESPONSE_KEYS[type(response)]][1]
-    code, is_of_all = wire_code(response.error), response.error is ErrorCode.INCONSISTENT_CLUSTER_ID
+    code, is_of_all = wire_code(response.error), response.error in _OF_ALL
     topics = () if is_of_all else (_topic(response, code),)  # another cluster's partitions are nobody's business
     found: dict[str, Any] = {"responses" if kind is fetch_response.FetchResponse else "topics": topics}
     if kind in (fetch_response.FetchResponse, snapshot_response.FetchSnapshotResponse):

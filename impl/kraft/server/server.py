@@ -18,33 +18,35 @@ from prometheus_client import CollectorRegistry
 
 from impl.kraft.config.configuration import Configuration
 from impl.kraft.config.values import Listener as Endpoint
-from impl.kraft.controller import ControllerSettings
+from impl.kraft.controller.controller import RESPONSES
 from impl.kraft.effects import Reply
 from impl.kraft.effects import SetTimer as SetControllerTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import InvalidFieldError
 from impl.kraft.messages import Request as ControllerRequest
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import Node, NodeEffect, NodeEffects, SnapshotSettings
-from impl.kraft.raft import Raft, RaftSettings
+from impl.kraft.node import Node, NodeEffect, NodeEffects
+from impl.kraft.raft import Raft
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, Send, SetTimer, Timer
 from impl.kraft.raft.messages import FetchRequest, Request, Response
 from impl.kraft.raft.roles import Leader
-from impl.kraft.records import FeatureLevelRecord, KeptRecord
+from impl.kraft.records import BootstrapRecord
 from impl.kraft.recovered import recovered_ends, recovered_node
-from impl.kraft.server import about, admin_wire, controller_wire, envelope, quorum_wire
+from impl.kraft.server import about, access_wire, admin_wire, connections, controller_wire, envelope, quorum_wire
+from impl.kraft.server.access import Credentials, Doors, access_of, authorizer_of
+from impl.kraft.server.authorization import Rights, rights_of
+from impl.kraft.server.connections import Caller
 from impl.kraft.server.disk_work import DiskWork
 from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.measures import NOBODY, Measures, Seen
 from impl.kraft.server.peers import Peers
+from impl.kraft.server.settings import controller_settings, raft_settings, snapshot_settings, storage_settings
 from impl.kraft.server.versions import API_VERSIONS, api_versions
 from impl.kraft.storage.directories import BOOTSTRAP, lock_directories, read_bootstrap, read_directories
 from impl.kraft.storage.disk import Disk
 from impl.kraft.storage.effects import AppendToLog
 from impl.kraft.storage.errors import StorageError
-from impl.kraft.storage.log import LogSettings
-from impl.kraft.storage.storage import QuorumStorage, StorageSettings
-from impl.runtime.listener import Listener
+from impl.kraft.storage.storage import QuorumStorage
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop, monotonic_ms
 from impl.runtime.metrics import served
@@ -52,8 +54,8 @@ from impl.runtime.properties import ConfigError
 from impl.runtime.wire import RequestHeader, WireError
 
 SERVED = {
-    **quorum_wire.VERSIONS, **controller_wire.VERSIONS, **admin_wire.VERSIONS, **about.VERSIONS,
-    envelope.KEY: envelope.VERSION,
+    **quorum_wire.VERSIONS, **controller_wire.VERSIONS, **admin_wire.VERSIONS, **access_wire.VERSIONS,
+    **about.VERSIONS, envelope.KEY: envelope.VERSION,
 }  # fmt: skip
 """By key, the one version of each API."""
 _FRAME_OVERHEAD_BYTES = 1 << 16
@@ -69,17 +71,11 @@ logger = logging.getLogger(__name__)
 
 
 def endpoint_of(configuration: Configuration) -> Endpoint:
-    """Where a controller listens. Raises ConfigError where that is not served."""
+    """Where a controller listens for the other ones. Raises ConfigError where that is not served."""
     if not configuration.is_controller or configuration.is_broker:
         raise ConfigError("process.roles=controller is the only role that is served")
-    endpoint, *others = configuration.listeners
-    if others:
-        names = ", ".join(one.name for one in others)
-        raise ConfigError(f"listeners: one is served, {endpoint.name}, and {names} beside it not yet")
-    protocol = configuration.listener_security_protocol_map[endpoint.name]
-    if protocol != "PLAINTEXT":
-        raise ConfigError(f"listener.security.protocol.map: {endpoint.name}:{protocol} is not served, only PLAINTEXT")
-    return endpoint
+    first = configuration.controller_listener_names[0]
+    return next(one for one in configuration.listeners if one.name == first)
 
 
 class ControllerServer:
@@ -89,6 +85,7 @@ class ControllerServer:
         """Raises ConfigError, StorageError, BitRotError."""
         self._configuration = configuration
         self._endpoint = endpoint_of(configuration)
+        access, self._authorizer = access_of(configuration), authorizer_of(configuration)
         self._random = random.Random()
         with ExitStack() as undone:
             self._locks = lock_directories(disk, configuration.all_directories)
@@ -120,9 +117,10 @@ class ControllerServer:
                 if voter.node_id != configuration.node_id
             },
             f"controller-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms, answer_bytes,
-            self._loop.begin, self._on_response,
+            self._loop.begin, self._on_response, access,
         )  # fmt: skip
-        self._listener = Listener(self._handle, logger, frame_bytes)
+        credentials = Credentials(lambda: self._node.controller.committed, bootstrap)
+        self._doors = Doors(configuration, credentials, self._handle, frame_bytes, logger)
         self._calls: dict[int, asyncio.Future[object]] = {}
         self._last_call = 0
         self._silent: frozenset[int] = frozenset()
@@ -143,7 +141,7 @@ class ControllerServer:
         host, metrics_port = self._endpoint.host or "0.0.0.0", self._configuration.metrics_port
         try:
             with ExitStack() as until_end:
-                await self._listener.start(host, self._endpoint.port)
+                await self._doors.open()
                 if metrics_port is not None:
                     address = until_end.enter_context(served(self._registry, host, metrics_port))
                     log(logger, "metrics", {"address": address})
@@ -151,7 +149,7 @@ class ControllerServer:
                 self._loop.post(self._node.start)
                 await self._loop.run()
         finally:
-            await self._listener.stop()
+            await self._doors.close()
             self._peers.close()
             await self._disk_work.ended()
             self._storage.close()
@@ -242,45 +240,69 @@ class ControllerServer:
 
     # The network.
 
-    async def _handle(self, header: RequestHeader, body: bytes) -> bytes:
+    async def _handle(self, header: RequestHeader, body: bytes, caller: Caller) -> bytes:
         if header.api_key == API_VERSIONS:
-            return api_versions(header.api_version, {key: (at, at) for key, at in SERVED.items()})
+            served_at = {key: (at, at) for key, at in SERVED.items()}
+            return api_versions(header.api_version, {**served_at, **connections.VERSIONS})
         if header.api_key not in SERVED:
             raise WireError(f"API {header.api_key} is not served")
         if header.api_version != SERVED[header.api_key]:
             raise WireError(f"API {header.api_key}: version {header.api_version} is not served")
-        return NO_TAGS + await self._served(header.api_key, without_tags(body))
+        return NO_TAGS + await self._served(header.api_key, without_tags(body), self._rights(caller))
 
-    async def _served(self, key: int, body: bytes) -> bytes:
+    def _rights(self, caller: Caller) -> Rights:
+        return rights_of(self._authorizer, self._node.controller.committed, caller)
+
+    async def _served(self, key: int, body: bytes, rights: Rights) -> bytes:
         if key == envelope.KEY:
-            return await self._forwarded(*envelope.read_envelope(body))
+            return await self._forwarded(body, rights)
         if key in quorum_wire.VERSIONS:
+            if not rights.permit(key):
+                return quorum_wire.refused(key, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
             of_quorum = quorum_wire.read_request(key, body)
             if isinstance(of_quorum, FetchRequest):
                 self._about.note_fetch(of_quorum)
             found = await self._asked(lambda call, now_ms: self._node.handle_quorum(call, of_quorum, now_ms))
             return quorum_wire.response_bytes(found)
-        answer, _ = await self._decided(key, body)
+        answer, _ = await self._decided(key, body, rights)
         return answer
 
-    async def _forwarded(self, header: RequestHeader, body: bytes) -> bytes:
+    async def _forwarded(self, body: bytes, rights: Rights) -> bytes:
+        """What a broker may do counts first, then what the client may whom it forwards for."""
+        if not rights.permit(envelope.KEY):
+            return envelope.refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        try:
+            header, within, client = envelope.read_envelope(body)
+        except envelope.PrincipalError:
+            return envelope.refusal(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
         if header.api_key not in envelope.FORWARDED:
             return envelope.refusal(ErrorCode.INVALID_REQUEST)
         if header.api_version != SERVED[header.api_key]:
             return envelope.refusal(ErrorCode.UNSUPPORTED_VERSION)
-        answer, errors = await self._decided(header.api_key, body)
+        answer, errors = await self._decided(header.api_key, within, self._rights(client))
         if ErrorCode.NOT_CONTROLLER in errors:
             return envelope.refusal(ErrorCode.NOT_CONTROLLER)
         return envelope.enveloped(header, answer)
 
-    async def _decided(self, key: int, body: bytes) -> tuple[bytes, set[ErrorCode]]:
-        """What the controller answers, and with which errors."""
+    async def _decided(self, key: int, body: bytes, rights: Rights) -> tuple[bytes, set[ErrorCode]]:
+        """What the controller answers, and with which errors of decisions."""
+        refusal = ErrorCode.NONE if rights.permit(key) else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        is_refused = refusal is not ErrorCode.NONE
         if key in about.VERSIONS:
-            return self._about.response_bytes(key, body), set()
+            return self._about.refused(key, refusal) if is_refused else self._about.response_bytes(key, body), set()
         if key in controller_wire.VERSIONS:
-            reply = await self._decision(controller_wire.read_request(key, body))
+            request = controller_wire.read_request(key, body)
+            reply = RESPONSES[type(request)](refusal) if is_refused else await self._decision(request)
             return controller_wire.response_bytes(reply), {reply.error}
-        parts = admin_wire.read_parts(key, body, self._node.controller.committed)
+        image = self._node.controller.committed
+        if key in access_wire.VERSIONS:
+            if key in access_wire.OF_ACLS and self._authorizer is None:
+                refusal = ErrorCode.SECURITY_DISABLED
+            parts = access_wire.read_parts(key, body, image, refusal)
+        else:
+            parts = admin_wire.read_parts(key, body, image, rights)
+            if is_refused:
+                return admin_wire.refused(parts, refusal), set()
         replies = await asyncio.gather(*map(self._decision, parts.requests))
         return parts.response_bytes(replies), {reply.error for reply in replies}
 
@@ -325,15 +347,15 @@ def clock() -> Callable[[], int]:
     return lambda: monotonic_ms() + ahead_ms
 
 
-def _bootstrap(disk: Disk, directory: str) -> tuple[FeatureLevelRecord | KeptRecord, ...]:
+def _bootstrap(disk: Disk, directory: str) -> tuple[BootstrapRecord, ...]:
     """The levels of features, and credentials, that a formatted directory begins with. Raises StorageError."""
-    codec, found = MetadataCodec(), list[FeatureLevelRecord | KeptRecord]()
+    codec, found = MetadataCodec(), list[BootstrapRecord]()
     for stored in read_bootstrap(disk, directory):
         try:
             record = codec.decode(stored.value or b"")
         except ValueError as error:
             raise StorageError(f"{directory}/{BOOTSTRAP}: {error}") from None
-        if not isinstance(record, FeatureLevelRecord | KeptRecord):
+        if not isinstance(record, BootstrapRecord):
             raise StorageError(f"{directory}/{BOOTSTRAP}: no cluster begins with a {type(record).__name__}")
         found.append(record)
     return tuple(found)
@@ -342,44 +364,10 @@ def _bootstrap(disk: Disk, directory: str) -> tuple[FeatureLevelRecord | KeptRec
 def _node(
     configuration: Configuration,
     cluster_id: str,
-    bootstrap: tuple[FeatureLevelRecord | KeptRecord, ...],
+    bootstrap: tuple[BootstrapRecord, ...],
     storage: QuorumStorage,
 ) -> Node:
     """The node as the log directory has it."""
     raft = Raft(raft_settings(configuration, cluster_id), storage.election, recovered_ends(storage))
-    settings = ControllerSettings(
-        cluster_id, configuration.broker_session_timeout_ms, configuration.metadata_max_idle_interval_ms,
-        bootstrap=bootstrap,
-    )  # fmt: skip
+    settings = controller_settings(configuration, cluster_id, bootstrap)
     return recovered_node(raft, settings, storage, MetadataCodec(), snapshot_settings(configuration))
-
-
-def raft_settings(configuration: Configuration, cluster_id: str) -> RaftSettings:
-    return RaftSettings(
-        configuration.node_id,
-        tuple(voter.node_id for voter in configuration.controller_quorum_voters),
-        cluster_id,
-        is_observer=not configuration.is_controller,
-        election_timeout_ms=configuration.controller_quorum_election_timeout_ms,
-        election_backoff_max_ms=configuration.controller_quorum_election_backoff_max_ms,
-        fetch_timeout_ms=configuration.controller_quorum_fetch_timeout_ms,
-        retry_backoff_ms=configuration.controller_quorum_retry_backoff_ms,
-        fetch_max_bytes=configuration.controller_quorum_fetch_max_bytes,
-        fetch_snapshot_max_bytes=configuration.controller_quorum_fetch_snapshot_max_bytes,
-    )
-
-
-def storage_settings(configuration: Configuration) -> StorageSettings:
-    internal_bytes = configuration.internal_metadata_log_segment_bytes
-    segment_bytes = configuration.metadata_log_segment_bytes if internal_bytes is None else internal_bytes
-    return StorageSettings(LogSettings(segment_bytes, configuration.metadata_log_segment_ms))
-
-
-def snapshot_settings(configuration: Configuration) -> SnapshotSettings:
-    return SnapshotSettings(
-        configuration.metadata_log_max_record_bytes_between_snapshots,
-        configuration.metadata_log_max_snapshot_interval_ms,
-        configuration.metadata_max_retention_bytes,
-        configuration.metadata_max_retention_ms,
-        configuration.internal_metadata_clean_interval_ms,
-    )

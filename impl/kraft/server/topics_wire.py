@@ -12,13 +12,17 @@ from kio.schema.delete_topics.v6 import response as delete_response
 from kio.static.primitive import i16, i32
 
 from impl.kraft.errors import ErrorCode
+from impl.kraft.image import Image
 from impl.kraft.messages import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreateTopicRequest,
     CreateTopicResponse,
     DeleteTopicRequest,
+    DeleteTopicResponse,
 )
+from impl.kraft.security.acls import Operation
+from impl.kraft.server.authorization import Rights
 from impl.kraft.server.entities import NO_TIME, wire_code
 from impl.kraft.server.parts import Each, Parts
 
@@ -27,10 +31,17 @@ _DEFAULT = -1
 _TWICE = ErrorCode.INVALID_REQUEST, "the topic is named twice"
 
 
-def create_topics(entity: Any) -> Parts:
+def create_topics(entity: Any, rights: Rights) -> Parts:
+    of_all = rights.of_cluster(Operation.CREATE)
+
+    def begun(topic: Any) -> CreateTopicRequest | CreateTopicResponse:
+        if not of_all and not rights.of_topic(Operation.CREATE, topic.name):
+            return CreateTopicResponse(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return _new_topic(topic, entity.validate_only)
+
     each = Each(
         key=_name,
-        begun=lambda topic: _new_topic(topic, entity.validate_only),
+        begun=begun,
         twice=CreateTopicResponse(_TWICE[0], message=_TWICE[1]),
         ended=_created,
     )
@@ -76,14 +87,17 @@ def _created(topic: Any, response: CreateTopicResponse) -> Any:
     )  # fmt: skip
 
 
-def create_partitions(entity: Any) -> Parts:
+def create_partitions(entity: Any, rights: Rights) -> Parts:
+    def begun(topic: Any) -> CreatePartitionsRequest | CreatePartitionsResponse:
+        if not rights.of_topic(Operation.ALTER, topic.name):
+            return CreatePartitionsResponse(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        given = topic.assignments
+        assignments = None if given is None else tuple(tuple(map(int, one.broker_ids)) for one in given)
+        return CreatePartitionsRequest(topic.name, int(topic.count), assignments, entity.validate_only)
+
     each = Each(
         key=_name,
-        begun=lambda topic: CreatePartitionsRequest(
-            topic.name, int(topic.count),
-            None if topic.assignments is None else tuple(tuple(map(int, one.broker_ids)) for one in topic.assignments),
-            entity.validate_only,
-        ),
+        begun=begun,
         twice=CreatePartitionsResponse(*_TWICE),
         ended=lambda topic, response: partitions_response.CreatePartitionsTopicResult(
             name=topic.name, error_code=wire_code(response.error), error_message=response.message or None
@@ -95,14 +109,27 @@ def create_partitions(entity: Any) -> Parts:
     )
 
 
-def delete_topics(entity: Any) -> Parts:
+def delete_topics(entity: Any, image: Image, rights: Rights) -> Parts:
+    """What is asked for by an id is answered by it alone: nobody learns a name so."""
+    of_all = rights.of_cluster(Operation.DELETE)
+
+    def begun(topic: Any) -> DeleteTopicRequest | DeleteTopicResponse:
+        name = topic.name if topic.topic_id is None else image.topics.get(topic.topic_id)
+        if name is not None and not of_all and not rights.of_topic(Operation.DELETE, name):
+            return DeleteTopicResponse(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return DeleteTopicRequest(topic.topic_id, topic.name)
+
+    asked = [begun(topic) for topic in entity.topics]
+
     def deleted(responses: Sequence[Any]) -> Any:
+        given = iter(responses)
+        answers = [next(given) if isinstance(one, DeleteTopicRequest) else one for one in asked]
         results = tuple(
             delete_response.DeletableTopicResult(
                 name=topic.name, topic_id=topic.topic_id, error_code=wire_code(response.error)
             )
-            for topic, response in zip(entity.topics, responses, strict=True)
+            for topic, response in zip(entity.topics, answers, strict=True)
         )
         return delete_response.DeleteTopicsResponse(throttle_time=NO_TIME, responses=results)
 
-    return Parts(tuple(DeleteTopicRequest(topic.topic_id, topic.name) for topic in entity.topics), deleted)
+    return Parts(tuple(one for one in asked if isinstance(one, DeleteTopicRequest)), deleted)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
 import secrets
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 
 from impl.kraft.image import METADATA_VERSION
+from impl.kraft.metadata.core_records import to_metadata
 from impl.kraft.metadata.encoding import MetadataRecord
+from impl.kraft.security import stored
+from impl.kraft.security.scram import LEAST_ITERATIONS, MECHANISMS, MOST_ITERATIONS, credential_of, salted
 
 RELEASES: Mapping[str, int] = {
     "3.3-IV3": 7, "3.4-IV0": 8, "3.5-IV0": 9, "3.5-IV1": 10, "3.5-IV2": 11, "3.6-IV0": 12, "3.6-IV1": 13,
@@ -24,10 +25,6 @@ _OTHER_FEATURES = (
     *("eligible.leader.replicas.version", "share.version", "streams.version"),
 )
 _SCRAM_LEVEL = 11
-SCRAM_HASHES: Mapping[str, tuple[int, str]] = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
-"""Mechanisms: their number in a record, and their hash."""
-
-_LEAST_ITERATIONS, _MOST_ITERATIONS = 4096, 16384
 _SALT_BYTES = 20
 _CREDENTIAL = re.compile(r"([A-Z0-9-]+)=\[(.*)\]")
 _FIELDS = {"name", "password", "saltedpassword", "salt", "iterations"}
@@ -70,27 +67,20 @@ def bootstrap_records(level: int, credentials: Sequence[str]) -> list[MetadataRe
 def scram_record(text: str) -> MetadataRecord:
     """`MECHANISM=[name=...,password=...]`, as RFC 5802 keeps it. Raises BootstrapError."""
     match = _CREDENTIAL.fullmatch(text)
-    if match is None or match[1] not in SCRAM_HASHES:
-        raise BootstrapError(f"a credential is {' or '.join(SCRAM_HASHES)}=[name=...,password=...]")
-    number, algorithm = SCRAM_HASHES[match[1]]
+    if match is None or match[1] not in MECHANISMS:
+        raise BootstrapError(f"a credential is {' or '.join(MECHANISMS)}=[name=...,password=...]")
+    mechanism = MECHANISMS[match[1]]
     values = _credential_values(match[2])
-    iterations = int(values.get("iterations", _LEAST_ITERATIONS))
-    if not _LEAST_ITERATIONS <= iterations <= _MOST_ITERATIONS:
-        raise BootstrapError(f"iterations={iterations}: {_LEAST_ITERATIONS} to {_MOST_ITERATIONS} are allowed")
+    iterations = int(values.get("iterations", LEAST_ITERATIONS))
+    if not LEAST_ITERATIONS <= iterations <= MOST_ITERATIONS:
+        raise BootstrapError(f"iterations={iterations}: {LEAST_ITERATIONS} to {MOST_ITERATIONS} are allowed")
     salt = _bytes(values, "salt") if "salt" in values else secrets.token_bytes(_SALT_BYTES)
     if "password" in values:
-        salted = hashlib.pbkdf2_hmac(algorithm, values["password"].encode(), salt, iterations)
+        password = salted(mechanism, values["password"], salt, iterations)
     else:
-        salted = _bytes(values, "saltedpassword")
-    fields = {
-        "name": values["name"],
-        "mechanism": number,
-        "salt": salt,
-        "storedKey": hashlib.new(algorithm, hmac.digest(salted, b"Client Key", algorithm)).digest(),
-        "serverKey": hmac.digest(salted, b"Server Key", algorithm),
-        "iterations": iterations,
-    }
-    return MetadataRecord("USER_SCRAM_CREDENTIAL_RECORD", 0, fields)
+        password = _bytes(values, "saltedpassword")
+    credential = credential_of(mechanism, password, salt, iterations)
+    return to_metadata(stored.scram_record(values["name"], mechanism.number, credential))
 
 
 def _credential_values(text: str) -> dict[str, str]:

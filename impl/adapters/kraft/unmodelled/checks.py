@@ -110,6 +110,8 @@ def contents(image: Image) -> dict[str, object]:
         "features": dict(image.features),
         "next producer id": image.next_producer_id,
         "kept": dict(image.kept),
+        "acls": dict(image.acls),
+        "credentials": dict(image.credentials),
         "in_isr": {broker_id: frozenset(keys) for broker_id, keys in image.in_isr.items() if keys},
         "reassigning": frozenset(image.reassigning),
     }

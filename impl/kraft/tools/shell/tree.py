@@ -14,15 +14,15 @@ from uuid import UUID
 from impl.kraft.metadata.encoding import MetadataRecord, decode
 from impl.kraft.metadata.json_form import to_json
 from impl.kraft.records import BROKER_RESOURCE, TOPIC_RESOURCE
+from impl.kraft.security.scram import MECHANISMS
 from impl.kraft.storage.batches import header_at
 from impl.kraft.storage.directories import encode_id
 from impl.kraft.storage.snapshots import data_batches
-from impl.kraft.tools.bootstrap import SCRAM_HASHES
 
 Steps = tuple[str, ...]
 Fields = Mapping[str, Any]
 _RESOURCES = {TOPIC_RESOURCE: "TOPIC", BROKER_RESOURCE: "BROKER", 16: "CLIENT_METRICS", 32: "GROUP"}
-_MECHANISMS = {number: name for name, (number, _) in SCRAM_HASHES.items()}
+_MECHANISMS = {one.number: name for name, one in MECHANISMS.items()}
 _ROOTS = ("acls", "clientQuotas", "cluster", "configs", "features", "producerIds", "scram", "tokens", "topics")
 
 

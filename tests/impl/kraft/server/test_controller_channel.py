@@ -44,7 +44,7 @@ class Controller(ControllerChannel):
         assert (key, version) == (envelope.KEY, envelope.VERSION)
         if self._refusals:
             return envelope.refusal(self._refusals.pop(0))
-        header, within = envelope.read_envelope(body)
+        header, within, _ = envelope.read_envelope(body)
         assert header.api_version == FORWARDED[header.api_key][1] == admin_wire.VERSIONS[header.api_key]
         parts = admin_wire.read_parts(header.api_key, within, Image())
         self.requests = parts.requests

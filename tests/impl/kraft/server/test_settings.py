@@ -5,7 +5,7 @@ from __future__ import annotations
 from impl.kraft.config.configuration import parse
 from impl.kraft.node import SnapshotSettings
 from impl.kraft.raft import RaftSettings
-from impl.kraft.server.server import raft_settings, snapshot_settings, storage_settings
+from impl.kraft.server.settings import controller_settings, raft_settings, snapshot_settings, storage_settings
 from impl.kraft.storage.log import LogSettings
 
 TEXT = """process.roles=controller
@@ -50,3 +50,14 @@ def test_every_setting_of_snapshots_and_segments_is_heeded() -> None:
     defaults, findings = parse("\n".join(TEXT.splitlines()[:7]))
     assert defaults is not None and snapshot_settings(defaults) == SnapshotSettings()
     assert storage_settings(defaults).log == LogSettings()
+
+
+def test_leads_go_back_by_themselves_unless_a_file_says_no() -> None:
+    for more, interval_ms in (
+        ("", 300_000),
+        ("leader.imbalance.check.interval.seconds=7\n", 7_000),
+        ("auto.leader.rebalance.enable=false\n", 0),
+    ):
+        configuration, findings = parse(TEXT + more)
+        assert configuration is not None, findings.problems
+        assert controller_settings(configuration, "c", ()).leader_imbalance_check_interval_ms == interval_ms
