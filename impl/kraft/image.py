@@ -124,7 +124,7 @@ class Image:
     """The metadata up to `offset`, the last one replayed; -1 where nothing is.
 
     next_producer_id: those below it are given away. kept: records that decide nothing, by what they are about.
-    acls: by id; acls_state: another object whenever one has changed. credentials: of SCRAM, by user and mechanism.
+    acls: by id. credentials: of SCRAM, by user and mechanism.
     in_isr: by broker, the partitions in whose ISR it is. reassigning: the partitions that are. Of both, the keys count.
     """
 
@@ -136,7 +136,6 @@ class Image:
         self.next_producer_id = 0
         self.kept: CopyOnWriteDict[bytes, bytes] = CopyOnWriteDict()
         self.acls: CopyOnWriteDict[UUID, AccessControlEntryRecord] = CopyOnWriteDict()
-        self.acls_state = object()
         self.credentials: CopyOnWriteDict[tuple[str, int], UserScramCredentialRecord] = CopyOnWriteDict()
         self.topics: CopyOnWriteDict[UUID, str] = CopyOnWriteDict()
         self.topic_ids: CopyOnWriteDict[str, UUID] = CopyOnWriteDict()
@@ -152,8 +151,7 @@ class Image:
         other.offset, other.epoch = self.offset, self.epoch
         other.registrations, other.features = self.registrations.copy(), self.features.copy()
         other.next_producer_id, other.kept = self.next_producer_id, self.kept.copy()
-        other.acls, other.acls_state = self.acls.copy(), self.acls_state
-        other.credentials = self.credentials.copy()
+        other.acls, other.credentials = self.acls.copy(), self.credentials.copy()
         other.topics, other.topic_ids = self.topics.copy(), self.topic_ids.copy()
         other.partition_counts, other.configs = self.partition_counts.copy(), self.configs.copy()
         other.partitions, other.reassigning = self.partitions.copy(), self.reassigning.copy()
@@ -247,7 +245,6 @@ class Image:
                 assert_never(record)
 
     def set_acl(self, record: AccessControlEntryRecord | RemoveAccessControlEntryRecord) -> None:
-        self.acls_state = object()
         if isinstance(record, AccessControlEntryRecord):
             self.acls[record.id] = record
         else:

@@ -14,6 +14,7 @@ def test_the_defaults_are_kafkas() -> None:
         "session_timeout_ms": 9_000,
         "max_idle_interval_ms": 500,
         "min_insync_replicas": 1,
+        "leader_imbalance_check_interval_ms": 0,
         "supported_features": (),
         "bootstrap": (),
     }

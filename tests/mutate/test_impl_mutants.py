@@ -18,7 +18,9 @@ from tests.impl_mutation.pool import answers
 
 pytestmark = pytest.mark.xdist_group("impl mutants")  # what its tests share is made once
 KRAFT = ROOT.joinpath(*PACKAGE.split("."))
-VALUES_ONLY = {"effects", "errors", "messages", "records", "controller.decision", "controller.lists"}
+VALUES_ONLY = {
+    "effects", "errors", "messages", "records", "controller.decision", "controller.lists", "security.errors"
+}  # fmt: skip
 """Modules that decide nothing."""
 BESIDE = {"storage", "node", "raft", "simulation", "metadata", "config", "tools", "server", "recovered.py"}
 """The quorum below the core: seeded faults of its own hold it to account (`python -m tests.conform.faults raft`). And

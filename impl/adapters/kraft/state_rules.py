@@ -111,6 +111,8 @@ IMAGE: Fields = {
     "features": plain,
     "next_producer_id": plain,
     "kept": plain,
+    "acls": plain,
+    "credentials": plain,
     "in_isr": non_empty,
     "reassigning": plain,
 }

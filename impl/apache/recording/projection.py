@@ -153,7 +153,7 @@ class Projection:
         if after == before:
             return
         if before is None and after is not None:
-            yield self._event("create_topic", {"replicas": names(after.replicas)})
+            yield self._event("create_topic_on", {"replicas": names(after.replicas)})
         elif before is not None and after is None:
             yield self._event("delete_topic")
         elif before is not None and after is not None:

@@ -29,7 +29,6 @@ class Configuration:
 
     metadata_log_dir: one of log_dirs, or beside them. quorum_retry_backoff_max_ms: the draft's, no setting of Kafka.
     metrics_port: of Prometheus, no setting of Kafka; None: none are served.
-    leader_imbalance_per_broker_percentage: read, and goes for nothing, as in Kafka's controllers.
     security: of all listeners, and of the controllers', by name.
     internal_*: for tests; internal_metadata_log_segment_bytes is used in place of the other, and may be smaller, as in
     Kafka, where internal_metadata_clean_interval_ms is a constant (KafkaRaftClient).
@@ -76,7 +75,6 @@ class Configuration:
     metrics_port: int | None = None
     auto_leader_rebalance_enable: bool = True
     leader_imbalance_check_interval_seconds: int = 300
-    leader_imbalance_per_broker_percentage: int = 10
     connections_max_idle_ms: int = 600_000
     connection_failed_authentication_delay_ms: int = 100
     sasl_server_max_receive_size: int = 512 << 10
@@ -145,7 +143,6 @@ READINGS: Mapping[str, Callable[[str, str], Any]] = {
     "metrics.port": port,
     "auto.leader.rebalance.enable": boolean,
     "leader.imbalance.check.interval.seconds": _POSITIVE,
-    "leader.imbalance.per.broker.percentage": _COUNT,
     "connections.max.idle.ms": _BOUND,
     "connection.failed.authentication.delay.ms": _COUNT,
     "sasl.server.max.receive.size": _POSITIVE,

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from uuid import UUID
 
+from impl.kraft.copy_on_write import CopyOnWriteDict
 from impl.kraft.image import Image
+from impl.kraft.records import AccessControlEntryRecord
 from impl.kraft.security.acls import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -34,7 +37,7 @@ class Authorizer:
     def __init__(self, super_users: Iterable[str], *, allows_without_acls: bool) -> None:
         self._super_users = frozenset(super_users)
         self._allows_without_acls = allows_without_acls
-        self._state: object = None
+        self._indexed: CopyOnWriteDict[UUID, AccessControlEntryRecord] = CopyOnWriteDict()
         self._literal: Mapping[tuple[int, str], list[Acl]] = {}
         self._prefixed: Mapping[tuple[int, str], list[Acl]] = {}
 
@@ -60,14 +63,14 @@ class Authorizer:
 
     def _take(self, image: Image) -> None:
         """Index the ACLs of an image, unless they are indexed."""
-        if self._state is image.acls_state:
+        if self._indexed == image.acls:  # a copy that has not changed is told at once
             return
         literal: dict[tuple[int, str], list[Acl]] = defaultdict(list)
         prefixed: dict[tuple[int, str], list[Acl]] = defaultdict(list)
         for _, acl in acls_of(image):
             into = prefixed if acl.pattern_type == PatternType.PREFIXED else literal
             into[acl.resource_type, acl.resource_name].append(acl)
-        self._literal, self._prefixed, self._state = dict(literal), dict(prefixed), image.acls_state
+        self._literal, self._prefixed, self._indexed = dict(literal), dict(prefixed), image.acls.copy()
 
     def _covering(self, resource_type: int, name: str) -> Iterator[Acl]:
         for literal in dict.fromkeys((name, WILDCARD)):

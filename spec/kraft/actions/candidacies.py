@@ -27,7 +27,7 @@ from spec.kraft.types import ControllerEpoch, Process, Role, Voter
     deviates="while there is another election in the budget, so that somebody may lead after it",
     api="EndQuorumEpoch v0",
 )
-def resign(s: Cluster, voter: Voter) -> None:
+def renounce_epoch(s: Cluster, voter: Voter) -> None:
     """A leader leads its epoch no more, and nobody leads a newer one. It renounces."""
     controller = s.controllers[voter]
     require(is_raft_leader(controller) and s.faults.failovers < Design.max_failovers)
@@ -43,7 +43,7 @@ def resign(s: Cluster, voter: Voter) -> None:
     deviates="in an epoch of its own, while there is another election in the budget",
     api="Vote v0",
 )
-def stand(s: Cluster, candidate: Voter) -> None:
+def stand_in_vain(s: Cluster, candidate: Voter) -> None:
     """A standby stands in a newer epoch, and is not elected: nobody leads that epoch."""
     require(s.controllers[candidate].role == Role.STANDBY and s.faults.failovers + 1 < Design.max_failovers)
     epoch = fresh(s, ControllerEpoch)
@@ -56,7 +56,7 @@ def stand(s: Cluster, candidate: Voter) -> None:
     source="KIP-595, Vote; Fetch",
     kafka="KafkaRaftClient.maybeTransition, QuorumState.transitionToUnattached",
 )
-def hear_of_epoch(s: Cluster, voter: Voter, other: Voter) -> None:
+def learn_of_epoch(s: Cluster, voter: Voter, other: Voter) -> None:
     """A controller hears of an epoch newer than its own, from one that does not lead it. If it led, it renounces."""
     controller, source = s.controllers[voter], s.controllers[other]
     require(not is_raft_leader(source) and controller.epoch < source.epoch)

@@ -364,7 +364,7 @@ ELECTIONS_END = Model(
     assumptions=(several_controllers,),
 )
 
-WIDE = (candidacies.resign, candidacies.stand, candidacies.hear_of_epoch)
+WIDE = (candidacies.renounce_epoch, candidacies.stand_in_vain, candidacies.learn_of_epoch)
 WIDE_LOGS = (
     *(one for one in LOGS if one is not properties.raft.controller_leads_its_epoch),
     properties.raft.one_controller_leads_an_epoch,
@@ -440,9 +440,9 @@ CANDIDACIES_END = Model(
     doc="As elections_end, with leaders that step down, and candidacies that nobody wins.",
     init=no_leader,
     actions=(
-        *(replace(action, fair="weak") for action in (*RAFT, quorum.catch_up, candidacies.hear_of_epoch)),
-        candidacies.resign,
-        candidacies.stand,
+        *(replace(action, fair="weak") for action in (*RAFT, quorum.catch_up, candidacies.learn_of_epoch)),
+        candidacies.renounce_epoch,
+        candidacies.stand_in_vain,
         topics.create_topic,
     ),
     properties=(properties.raft.some_controller_is_active, properties.raft.every_controller_follows),

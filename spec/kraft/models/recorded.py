@@ -215,7 +215,7 @@ def begin_shutdown(s: Cluster, voter: Voter, process: Process) -> None:
     deviates="replicas as whoever recorded them found them, for each partition the same",
     api="CreateTopics v7",
 )
-def create_topic(s: Cluster, voter: Voter, replicas: Replicas) -> None:
+def create_topic_on(s: Cluster, voter: Voter, replicas: Replicas) -> None:
     """The controller creates the topic. Fenced brokers get replicas, too; those that are unfenced make the ISR."""
     controller = s.controllers[voter]
     image = controller.image
@@ -257,7 +257,7 @@ RECORDED = Model(
         faults.fail_over,
         ask_for_isr,
         controller.handle_alter_isr,
-        create_topic,
+        create_topic_on,
         topics.delete_topic,
         administration.reassign,
         administration.cancel_reassignment,

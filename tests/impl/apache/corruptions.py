@@ -66,7 +66,7 @@ def fencing_is_left_out(events: Events) -> None:
 
 
 def creation_is_left_out(events: Events) -> None:
-    del events[index(events, "create_topic")]
+    del events[index(events, "create_topic_on")]
 
 
 def change_of_the_isr_is_left_out(events: Events) -> None:

@@ -35,8 +35,8 @@ REQUESTS: st.SearchStrategy[Request] = st.one_of(
     st.builds(messages.FetchSnapshotRequest, CLUSTERS, IDS, EPOCHS, SNAPSHOT_IDS, OFFSETS, SIZES),
 )
 LEADERS = st.none() | IDS
-OF_ALL = ErrorCode.INCONSISTENT_CLUSTER_ID
-ERRORS = st.sampled_from([code for code in ErrorCode if code is not OF_ALL])
+OF_ALL = (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+ERRORS = st.sampled_from([code for code in ErrorCode if code not in OF_ALL])
 RESPONSE_STRATEGIES: dict[type[Response], st.SearchStrategy[Response]] = {
     messages.VoteResponse: st.builds(messages.VoteResponse, ERRORS, LEADERS, EPOCHS, st.booleans()),
     messages.BeginQuorumEpochResponse: st.builds(messages.BeginQuorumEpochResponse, ERRORS, LEADERS, EPOCHS),
@@ -58,10 +58,10 @@ def test_what_is_written_is_read(request: Request, data: st.DataObject) -> None:
     assert read_response(request, response_bytes(response)) == response
 
 
-@given(REQUESTS)
-def test_another_cluster_is_told_above_all(request: Request) -> None:
-    response = RESPONSES[type(request)](OF_ALL, 1, 7)
-    assert read_response(request, response_bytes(response)) == RESPONSES[type(request)](OF_ALL, None, 0)
+@given(REQUESTS, st.sampled_from(OF_ALL))
+def test_who_is_from_elsewhere_or_may_not_ask_is_told_above_all(request: Request, error: ErrorCode) -> None:
+    response = RESPONSES[type(request)](error, 1, 7)
+    assert read_response(request, response_bytes(response)) == RESPONSES[type(request)](error, None, 0)
 
 
 @given(st.sampled_from(sorted(VERSIONS)), st.binary(max_size=80))

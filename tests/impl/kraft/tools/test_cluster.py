@@ -76,7 +76,7 @@ def test_a_broker_is_unregistered(capsys: pytest.CaptureFixture[str]) -> None:
             int32(0) + int16(102) + b"\4who\0",
             "The cluster did not unregister broker 7: BROKER_ID_NOT_REGISTERED, who",
         ),
-        (("unregister", "-i", "7"), int32(0) + int16(31) + b"\0\0", "unregister broker 7: error 31"),
+        (("unregister", "-i", "7"), int32(0) + int16(32) + b"\0\0", "unregister broker 7: error 32"),
         (("unregister", "-i", "7"), int32(0) + int16(0) + b"\4", "ends within a field"),
     ],
 )
