@@ -159,13 +159,15 @@ def rejected(runs: Sequence[Run], model: str, constants: Sequence[str], folder: 
     # In a group of its own: Ctrl-C is not for it.
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, process_group=0)
     try:
-        verdicts: list[dict[str, Any]] = json.loads(done.stdout)["verdicts"]
+        report: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise RuntimeError(f"traces were not judged: {done.stderr}") from None
+    if report["stopped"] is not None:  # the verdicts say nothing of those that were not looked at
+        raise RuntimeError(f"not all traces were judged: {report['stopped']}")
     return {
         int(verdict["trace"].removeprefix("seed ")): f"{verdict['status']} at line {verdict['line']}, "
         f"{verdict['event']}: {verdict['reason']}"
-        for verdict in verdicts
+        for verdict in report["verdicts"]
     }
 
 

@@ -1,10 +1,14 @@
-"""Schedules that are asked to stop do so at once, and keep what had ended, as where ZooKeeper does not serve."""
+"""Schedules that are asked to stop do so at once, and keep what had ended, as where ZooKeeper does not serve.
+
+A trace that was not judged is not one that was accepted.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
+import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -86,3 +90,19 @@ def test_those_whose_servers_do_not_come_up_never_began_and_the_others_are_kept(
     done = tmp_path / "done.ndjson"
     assert commands.main(["--count", "4", "--done", str(done)]) == 1
     assert [json.loads(line)["seed"] for line in done.read_text().splitlines()] == [0, 2], "the others are run again"
+
+
+@pytest.mark.parametrize(
+    ("printed", "says"),
+    [
+        ('{"verdicts": [], "stopped": "interrupted"}', "not all traces were judged: interrupted"),
+        ("", "traces were not judged: no memory"),
+    ],
+)
+def test_a_validation_that_is_stopped_accepts_nothing(
+    printed: str, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ended = subprocess.CompletedProcess((), 3, printed, "no memory")
+    monkeypatch.setattr(subprocess, "run", lambda *_words, **_options: ended)
+    with pytest.raises(RuntimeError, match=says):
+        schedules.rejected([Run(0, "", {})], "model", (), tmp_path / "traces")
