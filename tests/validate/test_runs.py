@@ -149,6 +149,7 @@ def recorded(process: str, *lines: dict[str, Any], end: bool = True, **header: A
     return f"{process}.ndjson", text + end_line(len(lines)) * end
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("stamp_a", "stamp_b", "expected", "owner", "name", "fault"), [
     ({"time_ms": 1}, {"time_ms": 2}, ACCEPTED, corpus, "in_any_order", only_the_files_order),
     ({"sends": ["m"]}, {"receives": ["m"]}, REJECTED, Orders, "next", any_event_next),

@@ -201,6 +201,7 @@ def test_the_help_is_that_of_the_document(command: str, capsys: pytest.CaptureFi
 
 
 @released
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [(), ("-r", "3.4"), ("-r", "3.6-IV2", "-S", SCRAM, "-S", SALTED)], ids=str)
 def test_kafka_formats_in_the_same_way(
     options: tuple[str, ...], config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
