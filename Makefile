@@ -1,7 +1,8 @@
 # make check: install into .venv, then run the main job.  make test: what a person waits for, some minutes.
 # make verify: every test but the large ones and those that passed on the same sources before: after `make test` the rest
-# of them, after an interruption what was not run.  make large: the models of more than twelve million transitions, an
-# hour or two; it goes on where it was stopped.  make bench: the figures.
+# of them, after an interruption what was not run. Of long families it draws a sample by the day's date.  make large: what
+# verify leaves out on that day, and the models of more than twelve million transitions, hours; it goes on where it was
+# stopped.  make bench: the figures.
 # make docs: write the pages that are made from runs and from pins.
 # make mutate: the mutants of the kraft models, but for those of raft and the largest. It takes hours, and goes on where it
 # was stopped; what an earlier run of the spec, renamed to build/mutants-before.ndjson, killed is tried first.

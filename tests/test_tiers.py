@@ -29,6 +29,15 @@ def test_small_family(n): pass
 @pytest.mark.parametrize("n", [*range(3), pytest.param(3, marks=pytest.mark.long("it takes minutes"))])
 def test_family_with_a_long_one(n): pass
 
+@pytest.mark.sample(1, verify=2)
+@pytest.mark.parametrize("n", range(5))
+def test_family_of_three_tiers(n): pass
+
+@pytest.mark.long("it takes minutes")
+@pytest.mark.sample(1, verify=2)
+@pytest.mark.parametrize("n", range(3))
+def test_long_family(n): pass
+
 @pytest.mark.long("it takes minutes")
 def test_long(): pass
 
@@ -57,12 +66,20 @@ def ran(suite: pytest.Pytester, *options: str) -> list[str]:
 
 
 def test_everything_runs_unless_asked_otherwise(suite: pytest.Pytester) -> None:
-    assert len(ran(suite)) == len(ran(suite, "--tier", "all")) == 20 + 4 + 4 + 1 + 1 + 1
+    assert len(ran(suite)) == len(ran(suite, "--tier", "all")) == 20 + 4 + 4 + 5 + 3 + 1 + 1 + 1
 
 
 def test_what_is_large_is_a_tier_of_its_own(suite: pytest.Pytester) -> None:
-    assert ran(suite, "--tier", "large") == ["test_large"]
-    assert set(ran(suite)) - set(ran(suite, "--tier", "verify")) == {"test_large"}
+    large = ran(suite, "--tier", "large", "--seed", "a")
+    assert set(ran(suite)) - set(ran(suite, "--tier", "verify", "--seed", "a")) == set(large)
+    names = ("test_large", "test_family_of_three_tiers[", "test_long_family[")
+    assert [sum(test.startswith(name) for test in large) for name in names] == [1, 3, 1]
+    assert len(large) == 5
+
+
+def test_what_the_quick_tier_draws_is_among_what_verify_draws(suite: pytest.Pytester) -> None:
+    for seed in "abc":
+        assert set(ran(suite, "--tier", "quick", "--seed", seed)) < set(ran(suite, "--tier", "verify", "--seed", seed))
 
 
 def test_the_quick_tier_is_a_sample_that_a_seed_repeats(suite: pytest.Pytester) -> None:

@@ -2,8 +2,8 @@
 
 `--tier quick` leaves out what is marked `long` or `large`, and of a family of tests marked `sample(n)` runs n. The
 sample is drawn by a seed, which is the day's date unless `--seed` gives another, and is printed: a failure of
-yesterday's sample can be run again. `--tier verify` leaves out `large` only, `--tier large` is the rest. Without
-`--tier` everything that was asked for runs.
+yesterday's sample can be run again. `--tier verify` leaves out `large`, and of a family marked `sample(n, verify=m)`
+all but m, drawn in the same way; `--tier large` is the rest. Without `--tier` everything that was asked for runs.
 
 `--journal FILE` keeps in FILE which tests have passed, and leaves those out as long as no source has changed: a run
 that was stopped goes on, and all tests after the quick tier are the rest of them. The quick tier leaves none out.
@@ -41,9 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tier",
         choices=("quick", "verify", "large", "all"),
         default="all",
-        help=("quick: no long tests, samples of families; verify: all but the large ones; large: those"),
+        help=("quick: no long tests, samples of families; verify: all but the large ones; large: the rest"),
     )
-    group.addoption("--seed", help="the seed of the quick tier's samples (default: today's date)")
+    group.addoption("--seed", help="the seed of samples (default: today's date)")
     group.addoption("--journal", type=Path, metavar="FILE", help="keep what passed, and leave it out the next time")
     group.addoption("--cpu", type=int, default=0, metavar="N", help="print the N families that took most CPU")
 
@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long(reason): not part of the quick tier")
     config.addinivalue_line("markers", "large(reason): part of the large tier only")
-    config.addinivalue_line("markers", "sample(n): of its cases the quick tier runs n")
+    config.addinivalue_line("markers", "sample(n, verify=m): of its cases the quick tier runs n, and verify m")
     if hasattr(config, "workerinput"):
         return
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
@@ -64,9 +64,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    if config.getoption("--tier") != "quick":
+    tier = config.getoption("--tier")
+    if tier == "all":
         return []
-    return [f"quick tier: samples drawn by seed {os.environ[_SEED]} (again: --tier=quick --seed={os.environ[_SEED]})"]
+    return [f"{tier} tier: samples drawn by seed {os.environ[_SEED]} (again: --tier={tier} --seed={os.environ[_SEED]})"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -86,21 +87,26 @@ def _of_other_tiers(items: list[pytest.Item], tier: str) -> set[str]:
     if tier == "all":
         return set()
     large = {item.nodeid for item in items if item.get_closest_marker("large")}
+    large |= _not_drawn([item for item in items if item.nodeid not in large], "verify")
     if tier == "large":
         return {item.nodeid for item in items} - large
-    return large | (_not_quick(items, os.environ[_SEED]) if tier == "quick" else set())
+    if tier == "verify":
+        return large
+    left_out = large | {item.nodeid for item in items if item.get_closest_marker("long")}
+    return left_out | _not_drawn([item for item in items if item.nodeid not in left_out], tier)
 
 
-def _not_quick(items: list[pytest.Item], seed: str) -> set[str]:
-    """The long tests, and of each sampled family all cases but the sample."""
-    left_out = {item.nodeid for item in items if item.get_closest_marker("long") or item.get_closest_marker("large")}
+def _not_drawn(items: list[pytest.Item], tier: str) -> set[str]:
+    """Of each sampled family all cases but the sample of a tier."""
     families: dict[tuple[str, int], list[str]] = defaultdict(list)
     for item in items:
         sample = item.get_closest_marker("sample")
-        if sample and item.nodeid not in left_out:
-            families[item.nodeid.partition("[")[0], sample.args[0]].append(item.nodeid)
+        size = None if sample is None else sample.args[0] if tier == "quick" else sample.kwargs.get("verify")
+        if size is not None:
+            families[item.nodeid.partition("[")[0], size].append(item.nodeid)
+    left_out = set[str]()
     for (name, size), cases in families.items():
-        kept = random.Random(f"{seed} {name}").sample(sorted(cases), min(size, len(cases)))
+        kept = random.Random(f"{os.environ[_SEED]} {name}").sample(sorted(cases), min(size, len(cases)))
         left_out |= set(cases) - set(kept)
     return left_out
 

@@ -19,6 +19,7 @@ def test_an_acknowledged_record_is_lost() -> None:
     assert found.lost == found.acknowledged[1:], found.story
 
 
+@pytest.mark.large("a minute more: a cluster of four JVMs")
 def test_the_leader_waits_where_the_record_arrives_in_order() -> None:
     found = lost_expansion(in_order=True)
     assert (len(found.acknowledged), found.lost) == (1, []), found.story

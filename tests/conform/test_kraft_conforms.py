@@ -102,12 +102,17 @@ WITH_REQUESTS = {"handle_registration", "handle_heartbeat", "handle_alter_isr"}
 
 
 LONG = pytest.mark.long("more than 10,000 transitions are driven")
+LARGE = pytest.mark.large("more than 70,000 transitions are driven: a minute or two")
+
+
+def tier(pin: Pin) -> list[pytest.MarkDecorator]:
+    return [LARGE] if pin.transitions > 70_000 else [LONG] if pin.transitions > 10_000 else []
 
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("pin", "jobs"),
-    [*(pytest.param(pin, 1, marks=[LONG] if pin.transitions > 10_000 else []) for pin in PINS), (SMALL, 2)],
+    [*(pytest.param(pin, 1, marks=tier(pin)) for pin in PINS), (SMALL, 2)],
     ids=str,
 )  # fmt: skip
 def test_conforms(pin: Pin, jobs: int) -> None:

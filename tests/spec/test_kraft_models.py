@@ -12,7 +12,7 @@ from tests.conftest import ROOT, Pin, read_pins
 from tests.spec.pinned import assert_as_pinned, explored
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(3, verify=120)
 @pytest.mark.pins("kraft/")
 def test_pinned(pin: Pin) -> None:
     assert_as_pinned("kraft", pin)

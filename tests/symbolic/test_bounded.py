@@ -33,7 +33,7 @@ VIOLATED = [p for p in PINS if (SHORTEST[str(p)] or LONGEST + 1) <= LONGEST]
 CLEAR = [p for p in PINS if SHORTEST[str(p)] is None and p.expected.get("distinct", 10**9) < 500]
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(10, verify=30)
 @pytest.mark.parametrize("pin", VIOLATED, ids=str)
 def test_a_violation_is_as_short_as_the_search_finds_it(pin: Pin) -> None:
     model = loaded(pin)
@@ -47,7 +47,7 @@ def test_a_violation_is_as_short_as_the_search_finds_it(pin: Pin) -> None:
         assert pin.expected["violated"][trace.violation.property.removesuffix(EVALUATES)] == SHORTEST[str(pin)]
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(10, verify=30)
 @pytest.mark.parametrize("pin", CLEAR, ids=str)
 def test_where_no_state_or_step_is_violated_none_is_found(pin: Pin) -> None:
     found = unroll(loaded(pin), 4, ProofOptions())

@@ -63,7 +63,7 @@ def compare(both: Encoded, state: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(20, verify=50)
 @pytest.mark.parametrize("pin", SMALL_PINS, ids=str)
 def test_every_transition(pin: Pin) -> None:
     both = encoded(pin.target, pin.changes, pin.setting)

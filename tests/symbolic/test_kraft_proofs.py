@@ -115,7 +115,7 @@ def test_every_proved_property_has_a_mutant() -> None:
     assert {m.breaks for m in BREAKING} == CLAIMS
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(2, verify=16)
 @pytest.mark.parametrize("mutant", BREAKING, ids=str)
 def test_a_changed_action_breaks_the_proof(mutant: Mutant) -> None:
     """Every lemma that it needs may be used, and it fails all the same, with a step of the spec to show for it."""

@@ -231,7 +231,7 @@ def test_the_model_is_zookeeper(server: Ensemble, links: list[Proxy]) -> None:
     hold(server, links, examples=6)
 
 
-@pytest.mark.long("many more of the same")
+@pytest.mark.large("many more of the same: a minute or two")
 def test_the_model_is_zookeeper_for_longer(server: Ensemble, links: list[Proxy]) -> None:
     hold(server, links, examples=100)
 

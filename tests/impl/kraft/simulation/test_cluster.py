@@ -63,7 +63,7 @@ def test_a_seed_is_the_same_run_in_every_process() -> None:
     assert len(runs) == 1
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(3, verify=15)
 @pytest.mark.parametrize("rule", NODE_FAULTS)
 def test_a_rule_that_is_left_out_of_a_node_is_found(rule: str) -> None:
     assert seeds_until_found(rule, RARE.get(rule, 0), MOST_SEEDS) is not None
