@@ -39,8 +39,8 @@ HEAD = """<!-- Written by `make docs` from the specs, tests/pins.toml and tests/
 # The models
 
 Each model of a design is small enough to be explored exhaustively (or says that it is not), and is the home of the
-properties that it claims. The counts are pinned: `make verify` compares a sample, `make large` the rest, and those above
-twelve million transitions. `fencepost list MODEL` lists the constants, switches, actions and properties of one.
+properties that it claims. The counts are pinned: `make verify` compares a sample, `make large` the rest, and those
+above twelve million transitions. `fencepost list MODEL` lists the constants, switches, actions and properties of one.
 """
 
 
