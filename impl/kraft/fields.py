@@ -27,6 +27,8 @@ Int64 = Annotated[int, 64]
 MOST_STRING_BYTES = (1 << 15) - 1
 SHOWN = 80
 """Characters of a wrong value that a message repeats."""
+SHOWN_TYPES = 6
+"""Types of which a message names each."""
 
 
 class Problem(NamedTuple):
@@ -132,11 +134,12 @@ def _instance(wanted: type) -> Test:
 def _union(hints: tuple[Any, ...]) -> Test:
     """One of several types, of which no two have values of the same class."""
     tests = {int if get_origin(hint) is Annotated else get_origin(hint) or hint: _test_of(hint) for hint in hints}
-    names = " or ".join("None" if kind is NoneType else kind.__name__ for kind in tests)
+    names = ["None" if kind is NoneType else kind.__name__ for kind in tests]
+    wanted = " or ".join(names if len(names) <= SHOWN_TYPES else [names[0], f"one of {len(names) - 1} other types"])
 
     def test(value: Any) -> Problem | None:
         of_kind = tests.get(type(value))
-        return Problem("", names, value) if of_kind is None else of_kind(value)
+        return Problem("", wanted, value) if of_kind is None else of_kind(value)
 
     return test
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from impl.kraft.broker import Broker, BrokerSettings, Due, FetchRequest, FetchResponse, InMemoryReplicaLog
@@ -126,6 +126,7 @@ def test_a_controller_survives_what_it_is_sent(calls: list[tuple[Any, ...]]) -> 
 
 @settings(max_examples=100, deadline=None)
 @given(arbitrary.of(Snapshot))
+@example(Snapshot(0, 0, (None,)))  # type: ignore[arg-type]
 def test_a_snapshot_is_loaded_or_refused(snapshot: Any) -> None:
     loaded, _ = attempted(None, lambda: Controller.load(ControllerSettings(CLUSTER), snapshot))
     if loaded is not None:
