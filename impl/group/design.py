@@ -27,6 +27,8 @@ class Design:
     "Owners are written (9, 4.6) before anybody is started (4.4)."
     waits_out_sessions: bool = True
     "A new coordinator starts nobody before the longest session that is allowed has passed."
+    session_maximum: bool = True
+    "Nobody is registered with a longer session than what a new coordinator waits out."
     lease_from_answers: bool = True
     "Both ends count a session from the last answer that arrived. Else the consumer counts from what it has heard last."
     stops_before_expiry: bool = True
@@ -66,6 +68,7 @@ DRAFT = Design(
     bit_cleared_first=False,
     owners_first=False,
     waits_out_sessions=False,
+    session_maximum=False,
     lease_from_answers=False,
     stops_before_expiry=False,
     timer_before_requests=False,

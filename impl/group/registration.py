@@ -10,6 +10,7 @@ from impl.group.registry import Group, Member
 from impl.group.settings import BrokerSettings
 from impl.group.topic_count import Subscription, TopicCountError, is_topic, read_topic_count
 from impl.group.znodes import is_group
+from impl.runtime.properties import MOST_INT32
 
 _START_OFFSETS = {"largest": LATEST, "smallest": EARLIEST}
 
@@ -32,7 +33,8 @@ def judge(request: RegisterConsumerRequest, group: Group | None, settings: Broke
     is_known = group is not None and request.consumer in group.members
     if is_known and not is_back:
         return Judgement(ErrorCode.CONSUMER_ID_IN_USE, "a consumer of this id is registered")
-    least, most = settings.min_consumer_session_ms, settings.max_consumer_session_ms
+    least = settings.min_consumer_session_ms
+    most = settings.max_consumer_session_ms if settings.design.session_maximum else MOST_INT32
     if not least <= request.session_timeout_ms <= most:
         why = f"{request.session_timeout_ms} ms; from {least} to {most} are accepted"
         return Judgement(ErrorCode.SESSION_TIMEOUT_OUT_OF_BOUNDS, why)

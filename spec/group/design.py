@@ -75,6 +75,9 @@ class Design:
     "KAFKA-2017: owners are written (4.6) before anybody is started (4.4)."
     waits_out_sessions: bool = True
     "A new coordinator starts nobody before the longest session that is allowed has passed."
+    session_maximum: bool = True
+    """A coordinator registers nobody with a longer session than what a new one waits out (0.9:
+    group.max.session.timeout.ms). Else consumer 0's is longer."""
     lease_from_answers: bool = True
     """Both ends count a session from the sending of the last answer that arrived: once a consumer is declared dead, its
     own session is over. Else it counts from what it has heard last."""
@@ -171,6 +174,7 @@ DRAFT: dict[str, bool | int] = {
     "bit_cleared_first": False,
     "owners_first": False,
     "waits_out_sessions": False,
+    "session_maximum": False,
     "lease_from_answers": False,
     "stops_before_expiry": False,
     "timer_before_requests": False,

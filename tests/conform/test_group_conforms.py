@@ -22,6 +22,7 @@ PINS = [
     Pin("crash", "repaired", {}, 5_736, 3_452),
     Pin("death", "repaired", {"max_early_suspicions": 0}, 4_012, 2_934),
     Pin("failover", "repaired", {"consumers": 1}, 1_473, 822),
+    Pin("failover", "repaired", {"consumers": 1, "session_maximum": False}, 395, 279),
     Pin("failover", "draft", {"consumers": 1}, 242, 139),
     Pin("failover", "shipped", {"consumers": 1}, 3_092, 1_668),
     Pin("offsets", "repaired", {"consumers": 1}, 2_846, 1_470),

@@ -82,8 +82,10 @@ def wait_out_sessions(cluster: Cluster, arguments: Arguments) -> Cluster | Refus
         return Refusal("it waits for nothing")
     after = of_broker(cluster, broker, lambda core: core.on_timer(Timer(Timing.WAITED_OUT), NOW_MS))
     for consumer, host in enumerate(cluster.consumers):
-        runs = host.core is not None and host.core.state is not State.STARTING and not host.core.has_left
-        if runs and not _is_renewed(cluster, broker, consumer):
+        if host.core is None or host.core.state is State.STARTING or host.core.has_left:
+            continue
+        outlasts = host.core.settings.session_timeout_ms > cluster.broker_settings.longest_session_ms
+        if not outlasts and not _is_renewed(cluster, broker, consumer):
             after = lapsed(after, consumer)
     return after
 

@@ -61,6 +61,8 @@ LATE_MS = 1 << 40
 """The time by the clock of a consumer whose session is over, and that has yet to look."""
 LATER_MS = 1 << 41
 """As it looks."""
+LONG_SESSION_MS = 600_000
+"""Longer than what a new coordinator waits out: consumer 0's where none is too long (session_maximum)."""
 T = TypeVar("T")
 ToConsumer = RegisterConsumerResponse | RequestToConsumer
 

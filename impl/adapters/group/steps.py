@@ -36,6 +36,7 @@ from impl.adapters.group.broker_steps import (
 )
 from impl.adapters.group.cluster import (
     LATER_MS,
+    LONG_SESSION_MS,
     NOW_MS,
     Channel,
     Cluster,
@@ -127,13 +128,14 @@ def restart(cluster: Cluster, arguments: Arguments) -> Cluster:
 
 def started(cluster: Cluster, consumer: int) -> Cluster:
     """A consumer starts."""
-    threads = cluster.extent.threads(consumer)
+    threads, session_ms = cluster.extent.threads(consumer), cluster.consumer_settings.session_timeout_ms
     text = cluster.consumer_settings.topic_count.replace("N", str(threads))
     settings = replace(
         cluster.consumer_settings,
         group=cluster.extent.group_of(consumer),
         consumer=f"c{consumer}",
         topic_count=text,
+        session_timeout_ms=session_ms if cluster.design.session_maximum or consumer else LONG_SESSION_MS,
     )
     core = Consumer(settings)
     return by_consumer(cluster, consumer, core, core.start(NOW_MS))

@@ -53,9 +53,14 @@ def after_longest_session(s: Cluster, broker: Broker, consumer: Consumer) -> Con
     process = s.consumers[consumer]
     runs = process.state not in {ConsumerState.STARTING, ConsumerState.LEFT, ConsumerState.DOWN}
     renewed = is_connected(s, broker, consumer) or (not Design.stops_before_expiry and is_served(s, consumer))
-    if not runs or renewed:
+    if not runs or renewed or outlasts(consumer):
         return replace(process)
     return replace(process, lapsed=True)
+
+
+def outlasts(consumer: Consumer) -> bool:
+    """The consumer's session is longer than what a new coordinator waits out."""
+    return not Design.session_maximum and consumer == Consumer(0)
 
 
 def is_served(s: Cluster, consumer: Consumer) -> bool:

@@ -52,6 +52,21 @@ OVERLAP = Bug(
     guard="A new coordinator starts nobody before the longest session that is allowed has passed.",
 )
 
+OUTLASTING = Bug(
+    name="session-outlasts-failover",
+    title="A session is longer than what a new coordinator waits out",
+    label="draft only",
+    found_in="Consumer Coordinator, 4 (minimum session timeout); 5, 10",
+    story="""The document has a least session timeout, and no greatest. A new coordinator that waits for sessions
+        to end cannot know for how long: a consumer with a longer one fetches on, and its partitions are given to
+        who has registered.""",
+    model=FAILOVER,
+    constants={"session_maximum": False},
+    violates=properties.fetching.who_fetches_is_the_owner,
+    states=21,
+    guard="A coordinator registers nobody with a longer session than what a new one waits out.",
+)
+
 FORMER_RENEWS = Bug(
     name="former-renews",
     title="A former coordinator renews sessions while its successor waits for them to end",
@@ -173,6 +188,7 @@ BUGS = [
     DEAD_FETCHES,
     WAKES,
     OVERLAP,
+    OUTLASTING,
     FORMER_RENEWS,
     FORMER_WRITES,
     BACK_TO_FORMER,

@@ -9,7 +9,8 @@ import pytest
 from impl.group.consumer import Consumer, State
 from impl.group.design import DRAFT, REPAIRED, Design
 from impl.group.effects import Connect
-from impl.group.protocol import BrokerAddress, ClusterMetadataResponse
+from impl.group.protocol import BrokerAddress, ClusterMetadataResponse, ErrorCode, RegisterConsumerRequest
+from impl.group.registration import judge
 from impl.group.settings import BrokerSettings, ConsumerSettings
 from impl.group.znodes import COORDINATOR_EPOCH
 from impl.zookeeper import SetData, Submit
@@ -34,6 +35,13 @@ def joined(run: Simulation, *names: str) -> list[Link]:
     links = [consumer(run, name) for name in names]
     assert run.run(60_000, lambda: run.all_fetch(len(names)))
     return links
+
+
+def test_no_session_is_longer_than_a_new_coordinator_waits() -> None:
+    """But in the draft, which has no greatest one."""
+    request = RegisterConsumerRequest("g", "a", TOPIC, True, "smallest", 10 * S)
+    for design, code in ((REPAIRED, ErrorCode.SESSION_TIMEOUT_OUT_OF_BOUNDS), (DRAFT, ErrorCode.NONE)):
+        assert judge(request, None, simulation(design=design).settings).code == code
 
 
 @pytest.mark.parametrize("retries", [0, 1, 2, 3])
