@@ -58,7 +58,7 @@ MUTATED_PINNING := lost_reply pin zombie lost_takeover takeover preferred live_c
 	live_refused live_takeover rolling_takeover rolling expiry hung repin_crash
 MUTATED_HEARTBEAT := live_record leases live_legacy live_stopping refused late sessions live_crash live timed legacy \
 	disk_and_failover late_fetch stopping failover live_upgrade isr zombie upgrade
-MUTATED_GROUP := two_groups join crash late death pings topics three timed failover offsets section2 barrier shutdown former
+MUTATED_GROUP := two_groups join given_up crash late death pings topics three timed failover offsets section2 barrier shutdown former
 MUTATED_STREAMS := offline missing_topic beside_old two_bounces tasks probing leaving rebalances rebalances_leaving matrix \
 	failover crash expiry two_bounces_crash rollback three_versions tasks_leaving threads
 VERDICTS := build/mutants.ndjson

@@ -86,8 +86,8 @@ class Rebalances:
             self.queue.append(group)
 
     def resume(self, group: Group) -> None:
-        """The last retry was some time ago."""
-        if group.gave_up:
+        """The last retry was some time ago. A group without members waits for one."""
+        if group.gave_up and group.members:
             self.ask(group, "given up before")
 
     def next(self) -> Group | None:

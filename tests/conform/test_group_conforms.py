@@ -19,6 +19,7 @@ PINS = [
     Pin("join", "shipped", {}, 256, 171),
     Pin("late", "repaired", {"max_time_outs": 1}, 1_625, 985),
     Pin("late", "draft", {"max_time_outs": 1}, 2_406, 1_256),
+    Pin("given_up", "repaired", {}, 583, 344),
     Pin("crash", "repaired", {}, 5_736, 3_452),
     Pin("death", "repaired", {"max_early_suspicions": 0}, 4_012, 2_934),
     Pin("failover", "repaired", {"consumers": 1}, 1_473, 822),

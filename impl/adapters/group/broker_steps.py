@@ -239,7 +239,8 @@ def resume(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     group = cluster.core(broker).groups.get(name)
     if group is None or not group.gave_up:
         return Refusal("it was not given up")
-    return of_broker(cluster, broker, lambda core: core.on_timer(Timer(Timing.RESUME, name), NOW_MS))
+    done = of_broker(cluster, broker, lambda core: core.on_timer(Timer(Timing.RESUME, name), NOW_MS))
+    return done if done.core(broker).groups[name].bit else Refusal("nobody is there to be asked")
 
 
 def commit_and_go_on(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:

@@ -120,8 +120,9 @@ def lapsed_if(s: Cluster, consumer: Consumer, removed: bool) -> ConsumerProcess:
 
 @action(who="coordinator {broker}", source="design switch retries_resume (the document logs the failure, and stops)")
 def resume(s: Cluster, broker: Broker, group: Group) -> None:
-    """After the last retry a timer has the group rebalanced again."""
-    require(Design.retries_resume and s.brokers[broker].registries[group].gave_up)
+    """After the last retry a timer has the group rebalanced again, if it still has members."""
+    registry = s.brokers[broker].registries[group]
+    require(Design.retries_resume and registry.gave_up and len(registry.members) > 0)
     s.brokers[broker] = asked_to_rebalance(s.brokers[broker], group)
 
 

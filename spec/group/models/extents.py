@@ -5,7 +5,6 @@ from __future__ import annotations
 from checker.lang import Model
 from spec.group import properties
 from spec.group.actions import coordinator, failure, rebalance, topics
-from spec.group.design import SETTINGS
 from spec.group.initial import nobody_registered
 from spec.group.models.rebalances import (
     DEATH,
@@ -18,13 +17,11 @@ from spec.group.models.rebalances import (
     SAFETY,
     SETTINGS_OF_ALL,
     STEPS,
+    WITHOUT_BARRIER,
     fairly,
 )
 
 TOPICS_READ = (topics.read_topics, topics.hear_of_topic, topics.hear_of_partition)
-
-WITHOUT_BARRIER = {name: SETTINGS[name] for name in ("repaired", "draft")}
-"""Settings in which nobody is removed for being late, whose way back these models have not."""
 
 TOPICS = Model(
     name="topics",

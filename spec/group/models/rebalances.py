@@ -95,6 +95,8 @@ ENDS = (
 )
 NOT_MODELLED = "pings and retries in time, what is consumed, topics that are new, orderly shutdowns"
 SETTINGS_OF_ALL = {name: SETTINGS[name] for name in ("repaired", "draft", "shipped")}
+WITHOUT_BARRIER = {name: SETTINGS[name] for name in ("repaired", "draft")}
+"""Settings in which nobody is removed for being late, whose way back some models have not."""
 
 JOIN_MODEL = Model(
     name="join",
@@ -157,6 +159,26 @@ DEATH_MODEL = Model(
     constants={"brokers": 1, "max_false_deaths": 1, "max_early_suspicions": 1},
     settings=SETTINGS_OF_ALL,
     faults="one false death, one early suspicion",
+    not_modelled=NOT_MODELLED,
+)
+
+GIVEN_UP = Model(
+    name="given_up",
+    doc="As late, with one consumer and no retry; it dies, and may start again.",
+    init=nobody_registered,
+    actions=fairly(*JOIN, *REBALANCE, *TIME_OUTS, failure.find_dead, failure.crash, failure.restart),
+    properties=(
+        *SAFETY,
+        *STEPS,
+        *QUEUE,
+        *ENDS,
+        properties.liveness.given_up_is_tried_again,
+        properties.witnesses.gave_up,
+        properties.witnesses.group_without_members,
+    ),
+    constants={"brokers": 1, "consumers": 1, "max_retries": 0, "max_time_outs": 1, "max_crashes": 1},
+    settings=WITHOUT_BARRIER,
+    faults="one time-out of 4.2 or 4.5, one consumer that dies",
     not_modelled=NOT_MODELLED,
 )
 
@@ -238,4 +260,4 @@ MIXED = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [JOIN_MODEL, LATE, DEATH_MODEL, CRASH, FAILOVER_MODEL, FORMER, MIXED]
+MODELS = [JOIN_MODEL, LATE, DEATH_MODEL, GIVEN_UP, CRASH, FAILOVER_MODEL, FORMER, MIXED]

@@ -63,8 +63,9 @@ def rebalance_ends(s: Cluster, broker: Broker, handler: Handler) -> tuple[bool, 
 
 @leads_to(source="Consumer Coordinator, 9 (ConsumerRebalanceFailedException) (L5)")
 def given_up_is_tried_again(s: Cluster, broker: Broker, group: Group) -> tuple[bool, bool]:
-    """A group whose rebalance was given up is rebalanced again."""
-    stands = s.brokers[broker].registries[group].gave_up
+    """A group whose rebalance was given up is rebalanced again, unless it loses its members."""
+    registry = s.brokers[broker].registries[group]
+    stands = registry.gave_up and len(registry.members) > 0
     return stands, not stands
 
 

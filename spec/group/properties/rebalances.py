@@ -6,7 +6,20 @@ from checker.lang import Option, invariant, transition_invariant
 from spec.group.design import Design
 from spec.group.messages import Response, Started, Stopped
 from spec.group.state import Cluster, Rebalance
-from spec.group.types import Attempt, Broker, Consumer, Group, Handler, Partition, Phase, Thread, consumer_of, number
+from spec.group.types import (
+    Attempt,
+    Broker,
+    Consumer,
+    Group,
+    Handler,
+    Partition,
+    Phase,
+    Thread,
+    Topic,
+    consumer_of,
+    number,
+    topic_of,
+)
 
 
 @invariant(source="Consumer Coordinator, 10 (handleNewSession) (G3)")
@@ -49,15 +62,16 @@ def is_well_assigned(s: Cluster, broker: Broker, handler: Rebalance, partition: 
 
 @transition_invariant(source="Consumer Coordinator, 9 (1.3) (0.7's ranges) (G5)")
 def threads_get_their_turn(before: Cluster, after: Cluster) -> bool:
-    """What is newly assigned: no thread of a member has two partitions fewer than another thread."""
+    """What is newly assigned: no thread of a member has two partitions of a topic fewer than another thread."""
     return all(
         after.brokers[b].handlers[h].attempt is None
         or after.brokers[b].handlers[h].attempt == before.brokers[b].handlers[h].attempt
         or all(
-            owned(after.brokers[b].handlers[h], more) <= owned(after.brokers[b].handlers[h], less) + 1
+            owned(after.brokers[b].handlers[h], more, t) <= owned(after.brokers[b].handlers[h], less, t) + 1
             for less in Thread
             if is_assigned_to(after, b, after.brokers[b].handlers[h].group, less)
             for more in Thread
+            for t in Topic
         )
         for b in Broker
         for h in Handler
@@ -68,8 +82,8 @@ def is_assigned_to(s: Cluster, broker: Broker, group: Option[Group], thread: Thr
     return group is not None and consumer_of(thread) in s.brokers[broker].registries[group].members
 
 
-def owned(handler: Rebalance, thread: Thread) -> int:
-    return sum(1 for p in Partition if handler.assignment[p] == thread)
+def owned(handler: Rebalance, thread: Thread, topic: Topic) -> int:
+    return sum(1 for p in Partition if topic_of(p) == topic and handler.assignment[p] == thread)
 
 
 @transition_invariant(source="Consumer Coordinator, 11 (Handling StopFetcherRequest 3); KAFKA-9823 (G7)")
