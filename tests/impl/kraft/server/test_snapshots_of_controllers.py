@@ -37,8 +37,8 @@ def snapshots(cluster: Controllers, node: int) -> list[Path]:
 
 
 def first_offset(cluster: Controllers, node: int) -> int:
-    """Of the log."""
-    return int(min(path.stem for path in cluster.directory(node).glob("*.log")))
+    """Of the log; 0 where it has no file: a snapshot that is fetched is about to take its place."""
+    return int(min((path.stem for path in cluster.directory(node).glob("*.log")), default=0))
 
 
 def is_clean(cluster: Controllers, node: int) -> bool:
