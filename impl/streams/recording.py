@@ -8,13 +8,13 @@ unobserved.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from impl.runtime.recorder import Recorder
 from impl.streams.codec import Format, decode_assignment, decode_subscription
 from impl.streams.config import StreamsConfig
 from impl.streams.consumer_protocol import PROTOCOL_NAME, read_assignment, read_subscription
-from impl.streams.errors import Cause
+from impl.streams.errors import Cause, FatalError
 from impl.streams.member import Member, State
 from impl.streams.messages import (
     ErrorCode,
@@ -44,19 +44,32 @@ def spec_versions(real: Iterable[int]) -> dict[int, int]:
     return {version: FIRST_PROBING + later.index(version) if version in later else version for version in every}
 
 
+class Standing(Protocol):
+    """What is known of a member; of one that is a program of its own, no more than this."""
+
+    @property
+    def state(self) -> State: ...
+
+    @property
+    def generation(self) -> int: ...
+
+    @property
+    def death(self) -> FatalError | None: ...
+
+
 class MemberWatch:
     """Is shown what a member does. This one looks away."""
 
     def sent(self, request: Request) -> None:
         """The member sends a request."""
 
-    def answered(self, request: Request, response: Response, before: State, core: Member) -> None:
+    def answered(self, request: Request, response: Response, before: State, core: Standing) -> None:
         """It has taken the response to one. before: its state then."""
 
     def disconnected(self, before: State) -> None:
         """Its connection is gone, and what was under way with it. before: its state then."""
 
-    def ended(self, core: Member) -> None:
+    def ended(self, core: Standing) -> None:
         """It ends of itself."""
 
 
@@ -170,7 +183,7 @@ class MemberRecorder(MemberWatch):
             self._step("leave", at=self._rounds.at(self._generation + 1, _JOINED))
             self._generation = -1
 
-    def answered(self, request: Request, response: Response, before: State, core: Member) -> None:
+    def answered(self, request: Request, response: Response, before: State, core: Standing) -> None:
         if isinstance(response, JoinedGroup):
             if response.error is ErrorCode.NONE and core.state is State.JOINED:
                 self._joined(response)
@@ -191,7 +204,7 @@ class MemberRecorder(MemberWatch):
         if not self._may_have_heard:
             self._step("hear_of_removal")
 
-    def ended(self, core: Member) -> None:
+    def ended(self, core: Standing) -> None:
         """What it dies of before it sends anything."""
         if core.death is None:
             return
@@ -212,7 +225,7 @@ class MemberRecorder(MemberWatch):
             at = self._rounds.at(self._generation, _COMPLETED)
             self._recorder.record("complete_join", {"leader": self._thread}, at=at)
 
-    def _synced(self, request: SyncGroup, response: SyncedGroup, core: Member) -> None:
+    def _synced(self, request: SyncGroup, response: SyncedGroup, core: Standing) -> None:
         if response.error is not ErrorCode.NONE:
             self._step("sync_too_late")
             return
@@ -222,7 +235,7 @@ class MemberRecorder(MemberWatch):
         assert isinstance(info, AssignmentInfo)
         reply = self._said(info.used, info.supported) | {"tasks": self._names(info.active), "error": bool(info.error)}
         self._recorder.seen({"threads": {self._thread: {"reply": reply}}})
-        self._step("take_assignment", self._death(core) if core.state is State.DEAD else self._stands(core))
+        self._step("take_assignment", self._after(core))
 
     # Parts.
 
@@ -243,6 +256,12 @@ class MemberRecorder(MemberWatch):
         shown = self._versions[used]
         return {"used": shown, "supported": shown if used < FIRST_PROBING else self._versions[supported]}
 
+    def _after(self, core: Standing) -> dict[str, Any]:
+        """What it makes of its assignment, where that is seen."""
+        if core.state is State.DEAD:
+            return self._death(core)
+        return self._stands(core) if isinstance(core, Member) else {}
+
     def _stands(self, core: Member) -> dict[str, Any]:
         stopped = core.state is State.STOPPED
         now: dict[str, Any] = {"state": core.state.name, "tasks": self._names(core.tasks)}
@@ -250,6 +269,6 @@ class MemberRecorder(MemberWatch):
             now |= {"used": self._versions[core.used], "wants_to_rejoin": core.wants_to_rejoin}
         return {"threads": {self._thread: now}}
 
-    def _death(self, core: Member) -> dict[str, Any]:
+    def _death(self, core: Standing) -> dict[str, Any]:
         assert core.death is not None
         return {"deaths": {self._thread: core.death.cause.name}, "threads": {self._thread: {"state": "DEAD"}}}

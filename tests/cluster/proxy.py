@@ -6,6 +6,7 @@ What is cut is held, not lost: as with TCP, it arrives late once the link is hea
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
@@ -27,13 +28,17 @@ BOTH = (Direction.TO_SERVER, Direction.TO_CLIENT)
 
 
 class Proxy:
-    """Passes connections on to a server, at an address of its own. It runs on a thread; all methods can be called."""
+    """Passes connections on to a server, at an address of its own. It runs on a thread; all methods can be called.
 
-    def __init__(self, server: str) -> None:
+    tap: is shown all bytes before they are passed on, on that thread, with the number of their connection.
+    """
+
+    def __init__(self, server: str, tap: Callable[[int, Direction, bytes], None] | None = None) -> None:
         host, _, port = server.rpartition(":")
         self._server = host, int(port)
         self._loop = asyncio.new_event_loop()
         self._flows = {direction: asyncio.Event() for direction in BOTH}
+        self._tap, self._numbers = tap, itertools.count()
         self._delay_s = 0.0
         self._awaited: tuple[Callable[[bytes], bool], Callable[[], None]] | None = None
         self._writers: set[asyncio.StreamWriter] = set()
@@ -113,9 +118,10 @@ class Proxy:
             onward, server = await asyncio.open_connection(*self._server)
             opened.append(server)
             self._writers.add(server)
+            number = next(self._numbers)
             async with asyncio.TaskGroup() as both:
-                both.create_task(self._pass(reader, server, Direction.TO_SERVER))
-                both.create_task(self._pass(onward, writer, Direction.TO_CLIENT))
+                both.create_task(self._pass(number, reader, server, Direction.TO_SERVER))
+                both.create_task(self._pass(number, onward, writer, Direction.TO_CLIENT))
         except* (OSError, asyncio.CancelledError):
             pass  # the server is down, an end was reset, or the proxy stops
         finally:
@@ -130,7 +136,9 @@ class Proxy:
             threading.Thread(target=self._awaited[1], daemon=True).start()
             self._awaited = None
 
-    async def _pass(self, source: asyncio.StreamReader, to: asyncio.StreamWriter, direction: Direction) -> None:
+    async def _pass(
+        self, number: int, source: asyncio.StreamReader, to: asyncio.StreamWriter, direction: Direction
+    ) -> None:
         """Pass on chunks in order, each not before it is due and the direction is open."""
         chunks: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
 
@@ -149,6 +157,8 @@ class Proxy:
                     raise ConnectionResetError("the other end closed it")
                 if direction is Direction.TO_SERVER:
                     self._meet(data)
+                if self._tap is not None:
+                    self._tap(number, direction, data)
                 to.write(data)
                 await to.drain()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from typing import NamedTuple
 from uuid import UUID
 
 from impl.runtime.client import Address
@@ -15,6 +16,7 @@ from impl.streams.process import MemberProcess
 from impl.streams.recording import GroupWatch
 from tests.cluster.kafka import CONTROLLER, VERSION, Node, broker_config, controller_config, nodes, tool, until
 from tests.cluster.processes import free_ports
+from tests.impl.streams.wire import Wire, wire
 
 SESSION_MS = 5_000
 """Several times what a busy machine holds a process up for: a session ends where a test ends it."""
@@ -26,11 +28,35 @@ TOPIC, PARTITIONS = "orders", 3
 LIMIT_S = 120.0
 
 
+WIRES = 2
+
+
+class Broker(NamedTuple):
+    """A broker that has a topic. wires: at each one program at a time is a member, and is seen."""
+
+    address: Address
+    node: Node
+    wires: tuple[Wire, ...]
+
+
 @contextmanager
-def broker() -> Iterator[tuple[Address, Node]]:
-    """A broker that has a topic."""
-    port, controller = free_ports(2)
+def broker() -> Iterator[Broker]:
+    port, controller, *seen = free_ports(2 + WIRES)
+    with ExitStack() as stack:
+        wires = tuple(stack.enter_context(wire(f"127.0.0.1:{one}")) for one in seen)
+        yield stack.enter_context(_broker(port, controller, seen, wires))
+
+
+@contextmanager
+def _broker(port: int, controller: int, seen: Sequence[int], wires: tuple[Wire, ...]) -> Iterator[Broker]:
+    names = [f"WIRE{number}" for number in range(WIRES)]
+    at = [f"{name}://127.0.0.1:{one}" for name, one in zip(names, seen, strict=True)]
+    told = [f"{name}://{one.address}" for name, one in zip(names, wires, strict=True)]
+    own = f"PLAINTEXT://127.0.0.1:{port}"
     more = {
+        "listeners": ",".join([own, *at]),
+        "advertised.listeners": ",".join([own, *told]),
+        "listener.security.protocol.map": ",".join(f"{one}:PLAINTEXT" for one in (*names, "CONTROLLER", "PLAINTEXT")),
         "offsets.topic.replication.factor": 1,
         "group.initial.rebalance.delay.ms": 0,
         "group.min.session.timeout.ms": 1_000,
@@ -43,7 +69,7 @@ def broker() -> Iterator[tuple[Address, Node]]:
         command = ("--create", "--topic", TOPIC, "--partitions", PARTITIONS, "--replication-factor", 1)
         server = f"127.0.0.1:{port}"
         tool(VERSION, "org.apache.kafka.tools.TopicCommand", "--bootstrap-server", server, *command)
-        yield ("127.0.0.1", port), made[1]
+        yield Broker(("127.0.0.1", port), made[1], wires)
 
 
 class Group:

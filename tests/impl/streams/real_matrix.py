@@ -3,7 +3,8 @@
 usage: python -m tests.impl.streams.real_matrix [--results FILE] [--from LINE --to LINE] [--table]
 
 Each cell is a group of two processes on a real Kafka, upgraded by its procedure twice: once the application leads at
-first, once our member; who follows is bounced first. What a file of results has already is not run again.
+first, once our member; who follows is bounced first. Each run is held against `streams/full`. What a file of results
+has already is not run again.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from impl.runtime.client import Address
 from impl.runtime.wire import WireError
+from impl.streams.config import StreamsConfig, read_config
 from impl.streams.matrix import LINES, Cell
 from impl.streams.metadata import TaskId
 from impl.streams.recording import GroupWatch
@@ -35,15 +36,16 @@ from tests.impl.streams.real_cells import (
     steps,
     table,
 )
-from tests.impl.streams.real_group import PARTITIONS, TOPIC, Group, broker, group
+from tests.impl.streams.real_group import PARTITIONS, TOPIC, Broker, Group, broker, group
 from tests.impl.streams.real_releases import RealApplication, missing_applications
+from tests.impl.streams.recorded import RecordedRun
 
 RESULTS = Path("build") / "real-matrix.ndjson"
 SESSION_MS = 10_000
 LIMIT_S = 400.0
 _POLL_S = 0.25
-_OURS = 0
-"""The number of the process that is our member."""
+_OURS, _REAL = 0, 1
+"""The numbers of the processes: our member, the application."""
 
 
 class DiedError(Exception):
@@ -51,31 +53,39 @@ class DiedError(Exception):
 
 
 class MixedGroup:
-    """An application and a member in one group."""
+    """An application and a member in one group. old: the line that upgrade.from stands for, where it is set."""
 
-    def __init__(self, address: Address, name: str, members: Group, folder: Path) -> None:
-        self._address, self._name, self._members, self._folder = address, name, members, folder
+    def __init__(self, kafka: Broker, name: str, old: str, members: Group, folder: Path, watch: GroupWatch) -> None:
+        self._kafka, self._name, self._old = kafka, name, old
+        self._members, self._folder, self._watch = members, folder, watch
         self._real: RealApplication | None = None
         self.seen = ObservedGroup("", {})
 
-    def start(self, is_real: bool, stage: Stage, old: str) -> None:
-        """A process starts. old: the line that upgrade.from stands for, where it is set."""
+    def _config(self, stage: Stage) -> StreamsConfig:
+        held = self._old if stage.held else "null"
+        return read_config({"application.id": self._name, "release": our_release(stage.line), "upgrade.from": held})
+
+    def start(self, is_real: bool, stage: Stage) -> None:
         if is_real:
-            server = f"{self._address[0]}:{self._address[1]}"
-            held = old if stage.held else ""
-            release = RELEASE_OF[stage.line]
-            self._real = RealApplication(release, server, self._name, TOPIC, SESSION_MS, self._folder, held)
+            (wire, *_) = self._kafka.wires
+            (thread,) = self._watch.starts(_REAL, self._config(stage))
+            wire.shows(thread)
+            held, release = self._old if stage.held else "", RELEASE_OF[stage.line]
+            self._real = RealApplication(release, wire.address, self._name, TOPIC, SESSION_MS, self._folder, held)
         else:
-            held = old if stage.held else "null"
+            held = self._old if stage.held else "null"
             self._members.start(_OURS, our_release(stage.line), held, session_ms=SESSION_MS)
 
-    async def stop(self, is_real: bool) -> None:
+    async def stop(self, is_real: bool, then: Stage | None = None) -> None:
         """It leaves no group: its session runs out."""
+        config = None if then is None else self._config(then)
         if not is_real:
-            await self._members.stop(_OURS)
+            await self._members.stop(_OURS, config)
         elif self._real is not None:
             self._real.kill()
             self._real = None
+            await self._kafka.wires[0].ends()
+            self._watch.stops(_REAL, config)
 
     @property
     def generation(self) -> int:
@@ -102,7 +112,7 @@ class MixedGroup:
         if self._members.members and not self._members.is_at_rest():
             return False
         try:
-            self.seen = await asyncio.to_thread(observed, self._address, self._name)
+            self.seen = await asyncio.to_thread(observed, self._kafka.address, self._name)
         except (OSError, WireError):
             return False
         mine = self.seen.members.get(f"c{_OURS}")
@@ -114,28 +124,47 @@ class MixedGroup:
         return known and tasks == every and sent == ([real] if real is not None else [], ours)
 
 
-async def upgrade(address: Address, cell: Cell, real_leads: bool, folder: Path, watch: GroupWatch) -> Found:
+def recorded(folder: Path, cell: Cell) -> RecordedRun:
+    """What shows that the run of a cell is a behaviour of the spec.
+
+    Tasks are left out: which of several fair shares is given is for the application to say where it leads.
+    """
+    stages = [(cell.old, False), *([(cell.new, True)] if cell.has_two_bounces else []), (cell.new, False)]
+    folder.mkdir()
+    return RecordedRun(folder, 2, [(our_release(line), held) for line, held in stages])
+
+
+async def upgrade(kafka: Broker, cell: Cell, real_leads: bool, folder: Path, watch: GroupWatch) -> Found:
     """Run one cell."""
     name = f"{cell}, {'real' if real_leads else 'our'} leader".replace(" ", "-").replace(",", "")
     old = latest(cell.old)
-    async with group(address, name, watch) as members:
-        mixed = MixedGroup(address, name, members, folder)
+    async with group(kafka.address, name, watch) as members:
+        mixed = MixedGroup(kafka, name, cell.old, members, folder, watch)
         try:
-            mixed.start(real_leads, Stage(cell.old), cell.old)
+            mixed.start(real_leads, Stage(cell.old))
             await mixed.settles(old if real_leads else None, None if real_leads else old)
-            mixed.start(not real_leads, Stage(cell.old), cell.old)
+            mixed.start(not real_leads, Stage(cell.old))
             await mixed.settles(old, old)
             before = 0
             for step in steps(cell, real_leads=real_leads):
                 before = mixed.generation
-                await mixed.stop(step.is_real)
-                mixed.start(step.is_real, step.to, cell.old)
+                await mixed.stop(step.is_real, step.to)
+                mixed.start(step.is_real, step.to)
                 await mixed.settles(step.real, step.ours, before)
             return {"version": latest(cell.new), "rebalances": mixed.generation - before}
         except (DiedError, TimeoutError) as error:
             return {"broken": str(error)}
         finally:
             await mixed.stop(is_real=True)
+
+
+def run(kafka: Broker, cell: Cell, real_leads: bool, folder: Path) -> Found:
+    """Run one cell, and hold its trace against the spec."""
+    traces = recorded(folder / "traces", cell)
+    found = asyncio.run(upgrade(kafka, cell, real_leads, folder, traces))
+    for judged in [] if "broken" in found else traces.judged(traces.trace()).verdicts:
+        return {"broken": f"no behaviour of the spec: line {judged.line}, {judged.event}: {judged.reason}"}
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -153,9 +182,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if why := missing() or missing_applications():
             parser.error(why)
         options.results.parent.mkdir(parents=True, exist_ok=True)
-        with broker() as (address, _), tempfile.TemporaryDirectory() as folder:
+        with broker() as kafka, tempfile.TemporaryDirectory() as folder:
             for cell, leads in runs:
-                found = asyncio.run(upgrade(address, cell, leads, Path(folder), GroupWatch()))
+                found = run(kafka, cell, leads, Path(tempfile.mkdtemp(dir=folder)))
                 with options.results.open("a") as file:
                     file.write(json.dumps({"run": key(cell, leads), **found}) + "\n")
                 print(key(cell, leads), found, flush=True)

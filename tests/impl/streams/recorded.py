@@ -44,8 +44,8 @@ class RecordedRun(GroupWatch):
 
     offline: all are stopped before one is started with the last stage. Recorded from there on: the model begins with a
     stable group. replaces: a process that is bounced is another one, for its former members may be in one generation
-    with it. failovers, expiries: of the
-    coordinator and of live members, at most. unseen: steps that were perhaps not recorded.
+    with it. together: all processes are started before one is bounced, though some join later. failovers, expiries: of
+    the coordinator and of live members, at most. unseen: steps that were perhaps not recorded.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class RecordedRun(GroupWatch):
         threads: int = 1,
         offline: bool = False,
         replaces: bool = False,
+        together: bool = False,
         failovers: int = 0,
         expiries: int = _ROOM,
         unseen: Sequence[str] = SILENT,
@@ -91,6 +92,10 @@ class RecordedRun(GroupWatch):
         self._watches: dict[int, ProcessRecorder] = {}
         self._next = dict.fromkeys(range(processes), self._stages[0])
         self._turns, self._rounds = itertools.count(1), Rounds()
+        self._to_come = list(range(processes)) if together else []
+        """Processes that are started in the trace before they are."""
+        for process in self._to_come:
+            self._does(process, "start")
 
     def starts(self, process: int, config: StreamsConfig) -> Sequence[MemberWatch]:
         """A process starts, after the bounces that bring it there."""
@@ -98,7 +103,10 @@ class RecordedRun(GroupWatch):
             return super().starts(process, config)
         if self._replaces:
             self._next[process] = stage_of(config)
-        self._does(process, "start")
+        if process in self._to_come:
+            self._to_come.remove(process)
+        else:
+            self._does(process, "start")
         if self._next[process] != stage_of(config):
             self._stops(process, stage_of(config))
             return self.starts(process, config)

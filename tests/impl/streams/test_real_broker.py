@@ -17,7 +17,7 @@ import pytest
 from impl.streams.config import StreamsConfig
 from impl.streams.metadata import TaskId
 from impl.streams.versions import RELEASES
-from tests.cluster.kafka import Node, missing, until
+from tests.cluster.kafka import missing, until
 
 WHY = missing() or ("" if importlib.util.find_spec("kio") else "there is no kio (pip install fencepost[streams])")
 pytestmark = [
@@ -26,25 +26,24 @@ pytestmark = [
     pytest.mark.xdist_group("streams_broker"),
 ]
 if not WHY:
-    from impl.runtime.client import Address
     from impl.streams.errors import Cause
     from impl.streams.member import State
-    from tests.impl.streams.real_group import LONG_MS, PARTITIONS, TOPIC, UNENDING_MS, Group, broker, group
+    from tests.impl.streams.real_group import LONG_MS, PARTITIONS, TOPIC, UNENDING_MS, Broker, Group, broker, group
     from tests.impl.streams.recorded import RecordedRun
 
 
 @pytest.fixture(scope="module")
-def kafka() -> Iterator[tuple[Address, Node]]:
+def kafka() -> Iterator[Broker]:
     with broker() as found:
         yield found
 
 
-def test_a_group_is_upgraded_by_probing(kafka: tuple[Address, Node], tmp_path: Path) -> None:
+def test_a_group_is_upgraded_by_probing(kafka: Broker, tmp_path: Path) -> None:
     """2.4 to 2.5: version 5 to 6, the leader first."""
     run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS)
 
     async def upgrade() -> None:
-        async with group(kafka[0], "probing", run) as members:
+        async with group(kafka.address, "probing", run) as members:
             for process in range(3):
                 members.start(process, "2.4")
             await members.settles({5})
@@ -56,12 +55,12 @@ def test_a_group_is_upgraded_by_probing(kafka: tuple[Address, Node], tmp_path: P
     run.assert_accepted()
 
 
-def test_a_group_is_upgraded_by_two_bounces(kafka: tuple[Address, Node], tmp_path: Path) -> None:
+def test_a_group_is_upgraded_by_two_bounces(kafka: Broker, tmp_path: Path) -> None:
     """1.1.1 to the repaired design: version 2 to 11, whose members work in 2 until the last bounce."""
     run = RecordedRun(tmp_path, 2, [("1.1.1", False), ("repaired", True), ("repaired", False)], PARTITIONS)
 
     async def upgrade() -> None:
-        async with group(kafka[0], "two-bounces", run) as members:
+        async with group(kafka.address, "two-bounces", run) as members:
             for process in range(2):
                 members.start(process, "1.1.1")
             await members.settles({2})
@@ -76,11 +75,11 @@ def test_a_group_is_upgraded_by_two_bounces(kafka: tuple[Address, Node], tmp_pat
     run.assert_accepted()
 
 
-def test_an_old_leader_dies_where_upgrade_from_is_forgotten(kafka: tuple[Address, Node], tmp_path: Path) -> None:
+def test_an_old_leader_dies_where_upgrade_from_is_forgotten(kafka: Broker, tmp_path: Path) -> None:
     run = RecordedRun(tmp_path, 2, [("1.1.1", False), ("2.4", False)], PARTITIONS)
 
     async def forget() -> None:
-        async with group(kafka[0], "forgotten", run) as members:
+        async with group(kafka.address, "forgotten", run) as members:
             members.start(0, "1.1.1")
             await members.settles({2})
             old = members.members[0]
@@ -95,13 +94,13 @@ def test_an_old_leader_dies_where_upgrade_from_is_forgotten(kafka: tuple[Address
 
 
 @pytest.mark.parametrize("ours_leads", [True, False])
-def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_leads: bool, tmp_path: Path) -> None:
+def test_another_client_runs_the_assignor(kafka: Broker, ours_leads: bool, tmp_path: Path) -> None:
     """kafka-python beside our member: each leads a group of both."""
     from kafka import KafkaConsumer  # it takes a second to be imported, which the quick tier does not pay
 
     from tests.impl.streams.kafka_python import StreamsAssignor
 
-    (host, port), _ = kafka
+    host, port = kafka.address
     run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS)
     config = StreamsConfig("other", RELEASES["2.4"])
     assignor = StreamsAssignor(config, UUID(int=99), TOPIC, *run.starts(1, config))
@@ -117,7 +116,7 @@ def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_lead
     until(lambda: bool(consumer.partitions_for_topic(TOPIC)), "it knows the topic: else its assignment is an error")
 
     async def share() -> None:
-        async with group(kafka[0], f"both-{ours_leads}", run) as members:
+        async with group(kafka.address, f"both-{ours_leads}", run) as members:
             if ours_leads:
                 members.start(0, "2.4")
                 await members.settles({5})
@@ -144,9 +143,9 @@ def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_lead
     run.assert_accepted()
 
 
-async def killed(kafka: tuple[Address, Node], members: Group, run: RecordedRun) -> None:
+async def killed(kafka: Broker, members: Group, run: RecordedRun) -> None:
     """The broker is killed, and starts again with the group as it is stored, once all have lost it."""
-    _, node = kafka
+    node = kafka.node
     node.kill()
     cores = [one.core for one in members.members.values()]
     await members.until(lambda: not any(core.has_coordinator for core in cores), "they have lost the broker")
@@ -156,7 +155,7 @@ async def killed(kafka: tuple[Address, Node], members: Group, run: RecordedRun) 
     await asyncio.to_thread(until, node.has_started, "the broker starts again")
 
 
-def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node], tmp_path: Path) -> None:
+def test_members_survive_a_broker_that_is_killed(kafka: Broker, tmp_path: Path) -> None:
     """While the group is stable: the members keep their ids, and are in the next generation with a new one.
 
     Sessions begin anew when the broker loads the group, which on a busy machine is long before it answers: none ends.
@@ -164,7 +163,7 @@ def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node], tm
     run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS, failovers=1)
 
     async def survive() -> None:
-        async with group(kafka[0], "killed", run) as members:
+        async with group(kafka.address, "killed", run) as members:
             for process in range(2):
                 members.start(process, "2.4", session_ms=UNENDING_MS)
             await members.settles({5})
@@ -178,12 +177,12 @@ def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node], tm
     run.assert_accepted()
 
 
-def test_a_rebalance_goes_on_after_a_broker_that_is_killed(kafka: tuple[Address, Node], tmp_path: Path) -> None:
+def test_a_rebalance_goes_on_after_a_broker_that_is_killed(kafka: Broker, tmp_path: Path) -> None:
     """While the group waits for the session of a member that is gone. It is long enough for all else to come first."""
     run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS, failovers=1)
 
     async def survive() -> None:
-        async with group(kafka[0], "killed in between", run) as members:
+        async with group(kafka.address, "killed in between", run) as members:
             members.start(0, "2.4", session_ms=UNENDING_MS)
             members.start(1, "2.4", session_ms=LONG_MS)
             await members.settles({5})

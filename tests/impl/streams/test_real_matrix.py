@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 
 from impl.streams.matrix import Cell
-from impl.streams.recording import GroupWatch
-from tests.cluster.kafka import Node, missing
+from tests.cluster.kafka import missing
 from tests.impl.streams.real_cells import REAL_CELLS, Found, Stage, Step, key, steps, table
 from tests.impl.streams.real_releases import missing_applications
 
 _NO_KIO = "" if importlib.util.find_spec("kio") else "there is no kio (pip install fencepost[streams])"
 WHY = missing() or missing_applications() or _NO_KIO
 if not WHY:
-    from impl.runtime.client import Address
-    from tests.impl.streams.real_group import broker
-    from tests.impl.streams.real_matrix import main, upgrade
+    from tests.impl.streams.real_group import Broker, broker
+    from tests.impl.streams.real_matrix import main, recorded, upgrade
 
 with_applications = pytest.mark.skipif(bool(WHY), reason=WHY or "there are applications of Kafka Streams")
 
@@ -61,7 +59,7 @@ def test_what_is_in_a_file_is_not_run_again(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.fixture(scope="module")
-def kafka() -> Iterator[tuple[Address, Node]]:
+def kafka() -> Iterator[Broker]:
     with broker() as found:
         yield found
 
@@ -87,7 +85,9 @@ SAMPLE = {(Cell("1.1", "1.2"), False), (Cell("1.2", "post-1.2"), True)}
     ids=[key(*run) for run in RUNS],
 )
 def test_a_group_with_a_real_application_is_upgraded(
-    kafka: tuple[Address, Node], cell: Cell, real_leads: bool, tmp_path: Path
+    kafka: Broker, cell: Cell, real_leads: bool, tmp_path: Path
 ) -> None:
-    found = asyncio.run(upgrade(kafka[0], cell, real_leads, tmp_path, GroupWatch()))
+    run = recorded(tmp_path / "traces", cell)
+    found = asyncio.run(upgrade(kafka, cell, real_leads, tmp_path, run))
     assert "broken" not in found, found
+    run.assert_accepted()
