@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,9 +11,9 @@ from checker.validate.validator import ACCEPTED, REJECTED
 from impl.streams.errors import Cause
 from impl.streams.matrix import Cell, Disturbance, Outcome, Upgrade
 from impl.streams.recording import SILENT, spec_versions
+from tests.impl.streams.lies import LIES, told
 from tests.impl.streams.recorded import RecordedRun
 
-Event = dict[str, Any]
 PROBING = Cell("2.3.1", "2.4")
 
 
@@ -118,50 +116,10 @@ def test_an_offline_upgrade_is_a_behaviour_of_the_spec(tmp_path: Path) -> None:
     assert (found.counts[ACCEPTED], found.counts[REJECTED]) == (1, 1), [one.reason for one in found.verdicts]
 
 
-def reply_above(event: Event) -> None:
-    (thread,) = event["seen"]["threads"].values()
-    thread["reply"]["used"] = 4 if thread["reply"]["used"] == 3 else 3
-
-
-def another_version(event: Event) -> None:
-    (thread,) = event["state"]["threads"].values()
-    thread["used"] = 4 if thread["used"] == 3 else 3
-
-
-def wish(event: Event) -> None:
-    (thread,) = event["state"]["threads"].values()
-    thread["wants_to_rejoin"] = not thread["wants_to_rejoin"]
-
-
-def another_leader(event: Event) -> None:
-    event["parameters"]["leader"] = "thread1" if event["parameters"]["leader"] == "thread0" else "thread0"
-
-
-def said_otherwise(event: Event) -> None:
-    (said,) = event["state"]["group"]["subscriptions"].values()
-    said["supported"] = 4 if said["supported"] == 3 else 3
-
-
-LIES: list[tuple[str, Callable[[Event], None]]] = [
-    ("seen", reply_above),
-    ("take_assignment", another_version),
-    ("take_assignment", wish),
-    ("complete_join", another_leader),
-    ("join", said_otherwise),
-]
-
-
 @pytest.mark.long("a kernel is compiled")
 def test_a_lie_is_rejected(tmp_path: Path) -> None:
     run, _ = recorded(tmp_path, PROBING)
-    lines = run.trace().splitlines()
-    actions = [json.loads(line).get("action", "seen") for line in lines]
-    lies = []
-    for action, lie in LIES:
-        place = len(actions) - 1 - actions[-2::-1].index(action) - 1
-        event = json.loads(lines[place])
-        lie(event)
-        lies.append("\n".join([*lines[:place], json.dumps(event), *lines[place + 1 :], ""]))
+    lies = told(run.trace(), LIES)
     assert run.judged(*lies).counts[REJECTED] == len(LIES)
 
 
