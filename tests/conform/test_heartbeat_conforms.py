@@ -15,7 +15,9 @@ from tests.conform.pinned import Pin, assert_can_be_sent, assert_conforms, cases
 
 PINS = [
     Pin("leases", "repaired", {"max_silences": 0}, 1_530, 603),
+    Pin("leases", "draft", {"max_silences": 0}, 1_764, 603),
     Pin("twins", "repaired", {"records": 0, "max_expiries": 0, "max_silences": 0}, 666, 198),
+    Pin("twins", "draft", {"records": 0, "max_expiries": 0, "max_silences": 0}, 711, 198),
     Pin("late", "shipped", {"records": 0, "max_late_copies": 0}, 838, 490),
     Pin("failover", "repaired", {"records": 0, "max_expiries": 0}, 4_620, 2_669),
     Pin("legacy", "repaired", {"records": 0, "max_silences": 0, "max_crashes": 0}, 614, 243),
