@@ -32,9 +32,10 @@ from impl.kraft.recovered import recovered_ends
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.histories import Clients, check
 from impl.kraft.simulation.invariants import Rules
+from impl.kraft.simulation.rot import Rot, flip, rot_in
 from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, Kind, Plan, Step
 from impl.kraft.storage.batches import Record
-from impl.kraft.storage.errors import DiskFullError, StorageEndedError
+from impl.kraft.storage.errors import BitRotError, DiskFullError, StorageEndedError
 from impl.kraft.storage.log import LogSettings, PendingFlush
 from impl.kraft.storage.simulated_disk import Fault, PowerLossError, ProcessKilledError, SimulatedDisk
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
@@ -54,7 +55,7 @@ class NotRecoveredError(AssertionError):
 
 
 class Node:
-    """A machine. life: of its process; what was on its way to an earlier one is dropped."""
+    """A machine. life: of its process; what was on its way to an earlier one is dropped. rot: until it is mended."""
 
     def __init__(self, disk: SimulatedDisk) -> None:
         self.disk = disk
@@ -65,6 +66,7 @@ class Node:
         self.timers: dict[tuple[object, int | None], int] = {}
         self.paused_until_ms = 0
         self.clock_percent = 100
+        self.rot: Rot | None = None
 
 
 class Simulation:
@@ -146,6 +148,7 @@ class Simulation:
         node, swarm = self.nodes[number], self.swarm
         settings = StorageSettings(LogSettings(segment_bytes=swarm.segment_bytes), reserve_bytes=swarm.reserve_bytes)
         storage = node.storage = QuorumStorage.open(node.disk, DIRECTORY, settings)
+        node.rot = None  # it was of no use any more, or the rules tell
         log = storage.log
         self.rules.start(number, storage.election, log.read(log.start_offset, LOG_BYTES), log.start_offset)
         raft = Raft(self.raft_settings(number), storage.election, recovered_ends(storage))
@@ -196,6 +199,10 @@ class Simulation:
             yield
         except PowerLossError:
             self.stop(number, loses_power=True)
+        except BitRotError:
+            if node.rot is None:
+                raise
+            self.stop(number, loses_power=False)
         except DiskFullError:
             if node.raft is not None:
                 for effect in node.raft.resign(node.raft.voter.epoch, self.clock_ms(number)):
@@ -385,6 +392,8 @@ class Simulation:
                 self.fault_disk(number, rng)
             case Kind.FULL_DISK:
                 self.fill_disk(number, rng)
+            case Kind.ROT:
+                self.rot(number, rng)
             case Kind.KILL | Kind.POWER_LOSS if self.nodes[number].raft is not None:
                 self.stop(number, loses_power=step.kind is Kind.POWER_LOSS)
 
@@ -444,6 +453,16 @@ class Simulation:
         disk = self.nodes[number].disk
         disk.faults = {disk.operations + rng.randrange(1, 20): rng.choice(list(Fault))}
 
+    def rot(self, number: int, rng: Random) -> None:
+        """A batch of its log rots, which the next process meets. In the quiet somebody puts it back."""
+        node = self.nodes[number]
+        if node.raft is not None:
+            self.stop(number, loses_power=False)
+        node.rot = rot_in(node.disk.image(), rng)
+        if node.rot is not None:
+            self.note(number, "rot", *node.rot)
+            flip(node.disk, node.rot)
+
     def fill_disk(self, number: int, rng: Random) -> None:
         """There is little space left, until some is freed."""
         self.nodes[number].disk.capacity_bytes = self.nodes[number].disk.used_bytes() + rng.randrange(1_000)
@@ -459,6 +478,8 @@ class Simulation:
             node.paused_until_ms = 0
             node.disk.faults = {}
             self.free_disk(number)
+            if node.rot is not None:
+                flip(node.disk, node.rot)
         self.after(QUIET_MS // 2, self.append_in_the_quiet)
 
     def append_in_the_quiet(self) -> None:

@@ -80,7 +80,7 @@ def swarm_of(rng: Random) -> Swarm:
 
 
 class Kind(StrEnum):
-    """What happens to a node at a step of the chaos. The values are those of the fields of `Swarm`."""
+    """What happens to a node at a step of the chaos. The values are fields of `Swarm`, but for ROT: it comes once, or not."""
 
     APPEND = "append"
     RESIGN = "resign"
@@ -92,6 +92,7 @@ class Kind(StrEnum):
     FULL_DISK = "full_disk"
     BROKER_KILL = "broker_kill"
     BROKER_SHUT_DOWN = "broker_shut_down"
+    ROT = "rot"
 
 
 OF_BROKERS = (Kind.BROKER_KILL, Kind.BROKER_SHUT_DOWN)
@@ -115,7 +116,7 @@ def schedule_of(rng: Random, swarm: Swarm) -> tuple[Step, ...]:
         Step(at_ms, kind, rng.randrange(swarm.voters), rng.randrange(1 << 30))
         for at_ms in range(swarm.tick_ms, swarm.chaos_ms, swarm.tick_ms)
         for kind in Kind
-        if kind not in OF_BROKERS and rng.randrange(100) < getattr(swarm, kind.value)
+        if kind not in (*OF_BROKERS, Kind.ROT) and rng.randrange(100) < getattr(swarm, kind.value)
     )
 
 
@@ -148,7 +149,16 @@ class Plan:
 def plan_of(seed: int) -> Plan:
     rng = Random(seed)
     swarm = swarm_of(rng)
-    return Plan(seed, swarm, schedule_of(rng, swarm))
+    steps = sorted((*schedule_of(rng, swarm), *rot_of(seed, swarm)), key=lambda step: step.at_ms)
+    return Plan(seed, swarm, tuple(steps))
+
+
+def rot_of(seed: int, swarm: Swarm) -> tuple[Step, ...]:
+    """In every other run a voter's disk rots; of one alone, as nothing is promised where a majority is damaged."""
+    rng = Random(f"rot {seed}")
+    if rng.randrange(2):
+        return ()
+    return (Step(rng.randrange(swarm.chaos_ms), Kind.ROT, rng.randrange(swarm.voters), rng.randrange(1 << 30)),)
 
 
 def cluster_plan_of(seed: int) -> Plan:
