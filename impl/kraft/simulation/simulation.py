@@ -27,8 +27,10 @@ from impl.kraft.raft.effects import (
     SetTimer,
     TruncateLog,
 )
-from impl.kraft.raft.messages import Request
+from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, VoteRequest
+from impl.kraft.raft.roles import Leader
 from impl.kraft.recovered import recovered_ends
+from impl.kraft.simulation.contact import Contact
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.histories import Clients, check
 from impl.kraft.simulation.invariants import Rules
@@ -76,6 +78,7 @@ class Simulation:
         self.rng = Random(f"run {plan.seed}")
         self.swarm, self.schedule, self.watch = plan.swarm, plan.schedule, watch
         self.rules = rules or Rules(self.swarm.voters)
+        self.contact = Contact(self.swarm.voters, FETCH_MS * 3 // 2)
         self.clients = Clients()
         self.now_ms = 0
         self.events = self.numbers = 0
@@ -189,6 +192,7 @@ class Simulation:
     def forget(self, number: int) -> None:
         """A process has ended."""
         self.rules.stop(number)
+        self.contact.stops(number)
         self.clients.give_up(number)
 
     @contextmanager
@@ -242,6 +246,7 @@ class Simulation:
     def look_at(self, number: int, raft: Core) -> None:
         """All that an input has led to is done."""
         self.rules.look_at(number, raft.voter)
+        self.contact.look_at(number, self.now_ms, leads=isinstance(raft.voter.role, Leader))
 
     def carry_out(self, number: int, raft: Core, effect: object) -> None:
         node = self.nodes[number]
@@ -249,6 +254,9 @@ class Simulation:
         assert storage is not None
         match effect:
             case Persist(state=state):
+                before = self.rules.persisted[number]
+                if self.swarm.uses_prevote and state.voted_for == number and (not before or before.epoch < state.epoch):
+                    self.contact.stands(number)
                 self.rules.begin_to_persist(number, state)
                 storage.persist(state)
                 self.rules.persist(number, state)
@@ -323,6 +331,8 @@ class Simulation:
             return raft.handle(call, request, self.clock_ms(to))
 
         def answered(response: Any, raft: Core) -> Sequence[object]:
+            if isinstance(request, VoteRequest) and request.pre_vote and response and response.vote_granted:
+                self.contact.grants(sender, to)
             return raft.on_response(to, request, response, self.clock_ms(sender))
 
         self.exchange(sender, to, request, handled, answered)
@@ -352,6 +362,8 @@ class Simulation:
                 lambda response: self.deliver(to, sender, self.alive(sender, life, lambda: ended(response)))
             )
             self.note(to, "request", request)
+            if isinstance(request, FetchRequest | FetchSnapshotRequest):
+                self.contact.hears(to, sender, self.now_ms)
             self.hand_in(to, partial(handled, call))
 
         self.after(REQUEST_TIMEOUT_MS, self.alive(sender, life, lambda: ended(None)))
@@ -446,6 +458,7 @@ class Simulation:
     def pause(self, number: int, rng: Random) -> None:
         """A process stands still: its clock has jumped when it goes on, and all that came meanwhile waits for it."""
         node = self.nodes[number]
+        self.contact.stops(number)
         node.paused_until_ms = max(node.paused_until_ms, self.now_ms + rng.randrange(1, 10 * ELECTION_MS))
 
     def fault_disk(self, number: int, rng: Random) -> None:

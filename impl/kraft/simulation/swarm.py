@@ -80,7 +80,7 @@ def swarm_of(rng: Random) -> Swarm:
 
 
 class Kind(StrEnum):
-    """What happens to a node at a step of the chaos. The values are fields of `Swarm`, but for ROT: it comes once, or not."""
+    """What happens to a node at a step of the chaos. The values are fields of `Swarm`, but for ROT: that comes once."""
 
     APPEND = "append"
     RESIGN = "resign"

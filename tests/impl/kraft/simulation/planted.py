@@ -59,6 +59,8 @@ PLANTED: dict[str, tuple[str, str, str]] = {
         "voter.enter_epoch(voter.epoch + 1, None)",
         "voter.attach()",
     ),
+    "prevote": ("Simulation.raft_settings", "uses_prevote=swarm.uses_prevote", "uses_prevote=False"),
+    "check_quorum": ("leader.check_quorum", "resign(voter)", "pass"),
     "cuts no further than its own end of an epoch": ("follower.is_truncated", "min(leader_end, end)", "leader_end"),
     "answers_what_is_committed": (
         "Simulation.append",

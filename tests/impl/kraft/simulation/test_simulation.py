@@ -49,7 +49,9 @@ def test_a_seed_is_the_same_run_in_every_process() -> None:
 
 
 @pytest.mark.long("some runs until it is found")
-@pytest.mark.parametrize("rule", ["restart_resigns", "cuts no further than its own end of an epoch"])
+@pytest.mark.parametrize(
+    "rule", ["restart_resigns", "check_quorum", "prevote", "cuts no further than its own end of an epoch"]
+)
 def test_a_planted_bug_is_found(rule: str) -> None:
     assert seeds_until_found(rule, 0) is not None
 
