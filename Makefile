@@ -56,7 +56,7 @@ MUTATED := abstract_isr timed timed_failover stuck_reassignment lifecycle electi
 	reassignment_ends changes_end elections_end failover_ends failover_changes
 MUTATED_PINNING := lost_reply pin zombie lost_takeover takeover preferred live_crash live mixed refused repin live_late \
 	live_refused live_takeover rolling_takeover rolling expiry hung repin_crash
-MUTATED_HEARTBEAT := live_record leases live_legacy live_stopping refused late sessions live_crash live timed legacy \
+MUTATED_HEARTBEAT := live_record leases live_legacy live_stopping refused late superseded sessions live_crash live timed legacy former \
 	disk_and_failover late_fetch stopping failover live_upgrade isr zombie upgrade
 MUTATED_GROUP := two_groups join given_up crash late death pings topics three timed failover offsets section2 barrier shutdown former
 MUTATED_STREAMS := offline missing_topic beside_old two_bounces tasks probing leaving rebalances rebalances_leaving matrix \

@@ -13,6 +13,8 @@ MUTANTS = [
            "False", {"supersedes_after_lease": "false", "bounce_fences": "false"}),
     Mutant("metadata_lists_who_is_in", "leases", "with_state", "metadata=counted(states)",
            "metadata=controller.metadata"),
+    Mutant("office_is_taken_while_it_is_vacant", "former", "take_office",
+           "s.office is None and not believes_in_office(s.controllers[controller])", "s.office is None"),
     Mutant("fenced_process_accepts_nothing", "leases", "serves", "process.up and process.leads and not process.fenced",
            "process.up and process.leads"),
     Mutant("leader_is_in_the_isr", "leases", "remaining_isr", "kept if len(kept) > 0 else isr", "kept"),

@@ -10,7 +10,9 @@ from spec.heartbeat.models.leases import (
     CONTROL,
     DOCUMENT,
     HEARTBEATS,
+    INCARNATIONS,
     ISR,
+    LEADERSHIP,
     NOT_MODELLED,
     RECORD,
     SAFETY,
@@ -167,4 +169,31 @@ ZOMBIE = Model(
     not_modelled=NOT_MODELLED + "; the record, crashes, an ISR that grows",
 )
 
-MODELS = [STOPPING, STOPPING_SESSION, LEGACY, UPGRADE, UPGRADE_FAULTS, ZOMBIE]
+FORMER = Model(
+    name="former",
+    doc="As zombie, and nobody is cut off: what becomes of a controller that has lost its office, and of its brokers.",
+    init=all_active,
+    actions=(
+        *HEARTBEATS,
+        *CONTROL,
+        office.expire_controller_session,
+        office.take_office,
+        office.hear_of_expiry,
+        office.find_controller,
+    ),
+    properties=(
+        *INCARNATIONS,
+        *LEADERSHIP,
+        *TERMS,
+        properties.terms.office_is_taken_while_it_is_vacant,
+        properties.witnesses.turns_to_the_successor,
+        properties.witnesses.former_controller_reaches_nobody,
+        properties.witnesses.who_has_not_turned_is_silent,
+    ),
+    constants={"controllers": 2, "records": 0, "max_failovers": 1},
+    settings=DOCUMENT,
+    faults="one session of the controller that ends under it",
+    not_modelled=NOT_MODELLED + "; silences, the record, crashes, an ISR that brokers change",
+)
+
+MODELS = [STOPPING, STOPPING_SESSION, LEGACY, UPGRADE, UPGRADE_FAULTS, ZOMBIE, FORMER]

@@ -122,6 +122,18 @@ TWINS = Model(
     not_modelled=NOT_MODELLED + "; crashes, failovers",
 )
 
+SUPERSEDED = Model(
+    name="superseded",
+    doc="As twins, without a record, and nobody is cut off: a lower incarnation's lease runs out first.",
+    init=all_active,
+    actions=(*HEARTBEATS, *CONTROL, *SESSION, faults.start),
+    properties=(*SAFETY, properties.witnesses.invalid_incarnation, properties.witnesses.two_of_one_id),
+    constants={"spare_processes": 1, "max_expiries": 1, "records": 0},
+    settings=DOCUMENT,
+    faults="a second process with the id of broker 0, one session that ends",
+    not_modelled=NOT_MODELLED + "; an ISR that brokers change, silences, crashes, failovers",
+)
+
 ISR_OF_THREE = Model(
     name="isr",
     doc="Three brokers, min.insync.replicas 2, one record; one broker dies and loses its disk.",
@@ -197,4 +209,4 @@ LATE_FETCH = Model(
     not_modelled=NOT_MODELLED + "; sessions that end under a live broker, failovers",
 )
 
-MODELS = [SESSIONS, FAILOVER, LATE, REFUSED, MIXED, TWINS, ISR_OF_THREE, DISK_AND_FAILOVER, LATE_FETCH]
+MODELS = [SESSIONS, FAILOVER, LATE, REFUSED, MIXED, TWINS, SUPERSEDED, ISR_OF_THREE, DISK_AND_FAILOVER, LATE_FETCH]

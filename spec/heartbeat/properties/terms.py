@@ -8,7 +8,7 @@ from spec.heartbeat.decisions.leases import is_over, is_silent, lives_by_its_zno
 from spec.heartbeat.decisions.partition import is_settled
 from spec.heartbeat.decisions.registry import czxid_of, is_legacy_registration, seen_id
 from spec.heartbeat.design import Design
-from spec.heartbeat.state import BrokerProcess, Cluster, IsrChange, is_counted, is_legacy
+from spec.heartbeat.state import BrokerProcess, Cluster, IsrChange, believes_in_office, is_counted, is_legacy
 from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, broker_id
 
 
@@ -25,6 +25,17 @@ def term_begins_with_what_is_there(before: Cluster, after: Cluster) -> bool:
         before.controllers[c].epoch == after.controllers[c].epoch
         or (after.controllers[c].epoch is None and before.office != c)
         or begins(before, after, c)
+        for c in Controller
+    )
+
+
+@transition_invariant(source="KIP-343, Controller Heartbeat (the current controller)")
+def office_is_taken_while_it_is_vacant(before: Cluster, after: Cluster) -> bool:
+    """Who takes office finds nobody in it, and knows that a term of its own is over."""
+    return all(
+        after.office != c
+        or before.controller_epoch == after.controller_epoch
+        or (before.office is None and not believes_in_office(before.controllers[c]))
         for c in Controller
     )
 

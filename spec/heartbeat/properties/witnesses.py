@@ -219,6 +219,42 @@ def is_declined(s: Cluster, process: Process) -> bool:
 
 
 @witness
+def turns_to_the_successor(s: Cluster) -> bool:
+    """A process has turned to the successor of the first controller, and has yet to hear of its epoch."""
+    return s.office is not None and any(
+        s.processes[p].up
+        and s.processes[p].controller == s.office
+        and s.office != Controller(0)
+        and s.processes[p].controller_epoch != s.controller_epoch
+        for p in Process
+    )
+
+
+@witness
+def former_controller_reaches_nobody(s: Cluster) -> bool:
+    """A former controller, which cannot read ZooKeeper, takes a broker for silent that goes by it."""
+    return any(
+        s.controllers[c].epoch != s.controller_epoch and is_given_up(s, c, p) and s.processes[p].controller == c
+        for c in Controller
+        for p in Process
+    )
+
+
+@witness
+def who_has_not_turned_is_silent(s: Cluster) -> bool:
+    """The controller in office takes a broker for silent that goes by its predecessor."""
+    return any(
+        s.office == c and is_given_up(s, c, p) and s.processes[p].controller != c for c in Controller for p in Process
+    )
+
+
+def is_given_up(s: Cluster, controller: Controller, process: Process) -> bool:
+    own = s.controllers[controller]
+    is_out = own.states[broker_id(process)] == BrokerState.INACTIVE
+    return own.epoch is not None and is_out and s.processes[process].up
+
+
+@witness
 def two_of_one_id(s: Cluster) -> bool:
     """Two processes of one id run, each with an incarnation of its own."""
     return any(
