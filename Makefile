@@ -60,7 +60,7 @@ MUTATED_HEARTBEAT := live_record leases live_legacy live_stopping refused late s
 	disk_and_failover late_fetch stopping failover live_upgrade isr zombie upgrade
 MUTATED_GROUP := two_groups join given_up crash late death pings topics three timed failover offsets section2 barrier shutdown former
 MUTATED_STREAMS := offline missing_topic beside_old two_bounces tasks probing leaving rebalances rebalances_leaving matrix \
-	failover crash expiry two_bounces_crash rollback three_versions tasks_leaving threads
+	failover lost_reply crash expiry two_bounces_crash rollback three_versions tasks_leaving threads
 VERDICTS := build/mutants.ndjson
 VERDICTS_PINNING := build/pinning-mutants.ndjson
 VERDICTS_HEARTBEAT := build/heartbeat-mutants.ndjson

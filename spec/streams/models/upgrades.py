@@ -96,6 +96,7 @@ ROLLBACK = Model(
         *VERSIONS,
         *ENDS,
         properties.liveness.everybody_sends_what_all_support,
+        properties.faults.rollback_takes_a_bounce_back,
         *SEEN,
     ),
     constants={"max_rollbacks": 1},
@@ -111,6 +112,7 @@ THREE_VERSIONS = Model(
     actions=(*ROLL, *GROUP),
     properties=(
         *VERSIONS,
+        properties.versions.version_rises_as_offered,
         *ENDS,
         properties.liveness.everybody_sends_what_all_support,
         *SEEN,

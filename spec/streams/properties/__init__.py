@@ -3,9 +3,9 @@
 `STATEMENTS` numbers what the design must guarantee; a property names in its source the statements that it is part of.
 """
 
-from spec.streams.properties import lemmas, liveness, rebalances, steps, tasks, versions, witnesses
+from spec.streams.properties import faults, lemmas, liveness, rebalances, steps, tasks, versions, witnesses
 
-__all__ = ["lemmas", "liveness", "rebalances", "steps", "tasks", "versions", "witnesses"]
+__all__ = ["faults", "lemmas", "liveness", "rebalances", "steps", "tasks", "versions", "witnesses"]
 
 STATEMENTS = {
     "V1": "No thread dies of a version, in any order of bounces that the procedure allows.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import Option, Set, invariant, transition_invariant
+from spec.streams.decisions.assignor import had, is_given_tasks
 from spec.streams.design import Design
 from spec.streams.state import Assignment, Cluster, Subscription, is_member, supports
 from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, Version, process_of
@@ -178,3 +179,49 @@ def tasks_are_shared_out_evenly(before: Cluster, after: Cluster) -> bool:
 def given(s: Cluster, thread: Thread) -> int:
     """How many tasks a member is assigned."""
     return sum(1 for task in Task if has(s.group.assignments[thread], task))
+
+
+@transition_invariant(source="KIP-268, Rebalance Metadata (PreviousAssignedTasks) (T4)")
+def as_many_tasks_stay_as_can(before: Cluster, after: Cluster) -> bool:
+    """In even shares, as many tasks stay as can. Of a probe, and where two say that they had one, nothing is said."""
+    exempt = not assigns(before, after) or after.probed
+    return exempt or all(
+        before.group.leader != leader
+        or any(is_claimed_twice(before, leader, task) for task in Task)
+        or staying(before, after, leader) == most_that_can_stay(before, leader)
+        for leader in Thread
+    )
+
+
+def is_claimed_twice(s: Cluster, leader: Thread, task: Task) -> bool:
+    """Two members say that they had the task."""
+    return sum(1 for t in Thread if is_given_tasks(s, leader, t) and task in had(s, leader, t)) > 1
+
+
+def staying(before: Cluster, after: Cluster, leader: Thread) -> int:
+    """How many tasks are given to who had them."""
+    return sum(
+        1
+        for t in Thread
+        for task in Task
+        if is_given_tasks(before, leader, t)
+        and task in had(before, leader, t)
+        and has(after.group.assignments[t], task)
+    )
+
+
+def most_that_can_stay(s: Cluster, leader: Thread) -> int:
+    """Each member keeps what it had up to the least share; so many as there are greater shares keep one more."""
+    members = sum(1 for t in Thread if is_given_tasks(s, leader, t))
+    least = Design.tasks // max(1, members)
+    kept = sum(min(len(had(s, leader, t)), least) for t in Thread if is_given_tasks(s, leader, t))
+    more = sum(1 for t in Thread if is_given_tasks(s, leader, t) and len(had(s, leader, t)) > least)
+    return kept + min(more, Design.tasks % max(1, members))
+
+
+@transition_invariant(source="KIP-268, Detailed upgrade protocol (empty assignment) (T2)")
+def left_is_what_nobody_is_given(before: Cluster, after: Cluster) -> bool:
+    """What T2 goes by: a task is left if no member is given it."""
+    return not assigns(before, after) or all(
+        (task in after.left) != any(has(after.group.assignments[t], task) for t in Thread) for task in Task
+    )

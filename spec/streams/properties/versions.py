@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from checker.lang import Option, invariant
+from checker.lang import Option, invariant, transition_invariant
 from spec.streams.state import Assignment, Cluster, configured, supports
-from spec.streams.types import Thread, ThreadState, process_of
+from spec.streams.types import Thread, ThreadState, Version, process_of
 
 
 @invariant(source="KIP-268, Motivation; KAFKA-6054 (V1)")
@@ -53,3 +53,17 @@ def all_are_answered_in_an_old_version(s: Cluster) -> bool:
 
 def is_answered_alike(one: Option[Assignment], other: Option[Assignment]) -> bool:
     return one is None or other is None or one.used >= 3 or one.used == other.used
+
+
+@transition_invariant(source="KIP-268, Detailed upgrade protocol (V2)")
+def version_rises_as_offered(before: Cluster, after: Cluster) -> bool:
+    """A member uses no version above the one that its assignment offers, unless it did so before."""
+    return all(
+        after.threads[t].used <= before.threads[t].used or is_offered(before.threads[t].reply, after.threads[t].used)
+        for t in Thread
+        if after.threads[t].state == ThreadState.RUNNING
+    )
+
+
+def is_offered(reply: Option[Assignment], version: Version) -> bool:
+    return reply is not None and version <= reply.supported
