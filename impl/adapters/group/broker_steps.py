@@ -85,9 +85,18 @@ def wait_out_sessions(cluster: Cluster, arguments: Arguments) -> Cluster | Refus
         if host.core is None or host.core.state is State.STARTING or host.core.has_left:
             continue
         outlasts = host.core.settings.session_timeout_ms > cluster.broker_settings.longest_session_ms
-        if not outlasts and not _is_renewed(cluster, broker, consumer):
+        if not (outlasts or _is_renewed(cluster, broker, consumer) or _began_later(cluster, broker, consumer)):
             after = lapsed(after, consumer)
     return after
+
+
+def _began_later(cluster: Cluster, broker: int, consumer: int) -> bool:
+    """Its session is with a coordinator that was elected after this one."""
+    office, peer = cluster.core(broker).term, cluster.channels[consumer].peer
+    assert office is not None, "it waits"
+    host = None if peer is None else cluster.brokers[peer].core
+    with_whom = -1 if host is None or host.term is None else host.term.epoch
+    return max(with_whom, cluster.consumer(consumer).coordinator_epoch) > office.epoch
 
 
 def _is_renewed(cluster: Cluster, broker: int, consumer: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.lang import Map, action, fresh, replace, require
+from checker.lang import Map, Option, action, fresh, replace, require
 from spec.group.decisions.assignment import topics_of
 from spec.group.decisions.channels import without_broker
 from spec.group.decisions.registry import cleared, empty_registry
@@ -48,14 +48,27 @@ def wait_out_sessions(s: Cluster, broker: Broker) -> None:
 def after_longest_session(s: Cluster, broker: Broker, consumer: Consumer) -> ConsumerProcess:
     """A consumer once the longest session has passed since this coordinator was elected.
 
-    A session begins with the sending of the registration: the answer to it may be taken too late.
+    A session begins with the sending of the registration: the answer to it may be taken too late. Of a former
+    coordinator's election the time passes, too; who registers with its successor is not concerned.
     """
     process = s.consumers[consumer]
     runs = process.state not in {ConsumerState.STARTING, ConsumerState.LEFT, ConsumerState.DOWN}
     renewed = is_connected(s, broker, consumer) or (not Design.stops_before_expiry and is_served(s, consumer))
-    if not runs or renewed or outlasts(consumer):
+    if not runs or renewed or outlasts(consumer) or began_later(s, broker, consumer):
         return replace(process)
     return replace(process, lapsed=True)
+
+
+def began_later(s: Cluster, broker: Broker, consumer: Consumer) -> bool:
+    """The consumer's session is with a coordinator that was elected after this one."""
+    epoch, channel = s.brokers[broker].epoch, s.channels[consumer]
+    return is_after(s.consumers[consumer].heard, epoch) or any(
+        channel.peer == b and is_after(s.brokers[b].epoch, epoch) for b in Broker
+    )
+
+
+def is_after(epoch: Option[CoordinatorEpoch], other: Option[CoordinatorEpoch]) -> bool:
+    return epoch is not None and other is not None and other < epoch
 
 
 def outlasts(consumer: Consumer) -> bool:

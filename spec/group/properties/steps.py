@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import Option, Set, transition_invariant
-from spec.group.actions.coordinator import is_served, outlasts
+from spec.group.actions.coordinator import began_later, is_served, outlasts
 from spec.group.actions.failure import is_member
 from spec.group.actions.offsets import has_uncommitted
 from spec.group.decisions.assignment import is_owner
@@ -116,7 +116,8 @@ def is_over_for(before: Cluster, after: Cluster, broker: Broker, consumer: Consu
     state = before.consumers[consumer].state
     runs = state != ConsumerState.STARTING and state != ConsumerState.LEFT and state != ConsumerState.DOWN
     renewed = not Design.stops_before_expiry and is_served(before, consumer)
-    return waited and runs and not is_connected(before, broker, consumer) and not renewed and not outlasts(consumer)
+    goes_on = renewed or outlasts(consumer) or began_later(before, broker, consumer)
+    return waited and runs and not is_connected(before, broker, consumer) and not goes_on
 
 
 @transition_invariant(source="Consumer Coordinator, 9 (4.3, 4.6), 10; design switch fenced_writes (G3)")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.schedules import Run
 from tests.impl.group.cluster import Consumed
 from tests.impl.group.schedules import SCHEDULES, judgement
-from traces.events import end_line
+from traces.events import end_line, event_line, header_line
 
 RUNS, AT_ONCE = 30, 5
 FIRST = Consumed("a", 1, "t 2-0", 0, 20, "x", 1, 1)
@@ -30,6 +31,33 @@ def test_seeded_schedules_are_behaviours_of_the_spec_and_consume_every_record(tm
     longest = max(runs, key=lambda one: len(one.trace))
     lie = replace(longest, trace=without_last_stop(longest.trace))
     assert list(SCHEDULES.validate([lie], tmp_path / "lie").reasons) == [longest.seed]
+
+
+FORMER: list[tuple[str, dict[str, str]]] = [
+    ("expire", {"broker": "broker0"}),
+    ("handle_new_session", {"broker": "broker0"}),
+    ("elect", {"broker": "broker1"}),
+    ("expire", {"broker": "broker1"}),
+    ("elect", {"broker": "broker0"}),
+    ("connect", {"consumer": "consumer0", "asked": "broker0"}),
+    ("register", {"broker": "broker0", "consumer": "consumer0"}),
+    ("take_answer", {"consumer": "consumer0"}),
+    ("wait_out_sessions", {"broker": "broker1"}),
+    ("wait_out_sessions", {"broker": "broker0"}),
+    ("begin", {"broker": "broker0", "handler": "handler0", "group": "group0"}),
+    ("take_stop", {"consumer": "consumer0"}),
+]
+
+
+@pytest.mark.long("the kernel of the model of traces")
+def test_a_former_coordinator_waits_out_no_session_of_its_successor(tmp_path: Path) -> None:
+    """It has yet to hear that its own is over. Who stops for a coordinator without having registered is a lie."""
+    lines = [event_line(action, parameters) for action, parameters in FORMER]
+    runs = [
+        Run(seed, "".join([header_line("recorded", name=f"seed {seed}"), *events, end_line(len(events))]), {})
+        for seed, events in ((0, lines), (2, [*lines[:5], *lines[8:]]))
+    ]
+    assert list(SCHEDULES.validate(runs, tmp_path / "traces").reasons) == [2]
 
 
 def without_last_stop(trace: str) -> str:
