@@ -12,7 +12,7 @@ from impl.kraft.storage.simulated_disk import SimulatedDisk
 
 
 class Rot(NamedTuple):
-    """Bits of a byte of a file that have flipped."""
+    """A bit of a file that has flipped."""
 
     path: str
     at: int
@@ -48,7 +48,8 @@ def _batches(data: bytes) -> list[tuple[int, int]]:
 
 
 def flip(disk: SimulatedDisk, rot: Rot) -> None:
-    """Let it rot, or put it back."""
-    content = bytearray(disk.image()[rot.path])
-    content[rot.at] ^= rot.mask
-    disk.damage(rot.path, bytes(content))
+    """Let it rot, or put it back, unless a power loss has taken the file, or its end."""
+    content = bytearray(disk.image().get(rot.path, b""))
+    if rot.at < len(content):
+        content[rot.at] ^= rot.mask
+        disk.damage(rot.path, bytes(content))
