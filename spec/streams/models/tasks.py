@@ -54,7 +54,6 @@ TASKS_LEAVING = Model(
         *VERSIONS,
         *OWNERSHIP,
         properties.tasks.owners_are_who_took_last,
-        properties.tasks.tasks_are_shared_out_evenly,
         properties.tasks.as_many_tasks_stay_as_can,
         *SEEN,
     ),

@@ -184,13 +184,6 @@ FAULTS = [
         "True",
     ),
     Fault(
-        "rot is no torn tail",
-        "log",
-        "Log._load_segment",
-        "not is_last or not is_torn(segment, damage, self._settings.sector_bytes)",
-        "not is_last",
-    ),
-    Fault(
         "sectors reach the disk in any order",
         "recovery",
         "is_torn",
