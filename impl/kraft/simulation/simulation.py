@@ -78,7 +78,7 @@ class Simulation:
         self.rng = Random(f"run {plan.seed}")
         self.swarm, self.schedule, self.watch = plan.swarm, plan.schedule, watch
         self.rules = rules or Rules(self.swarm.voters)
-        self.contact = Contact(self.swarm.voters, FETCH_MS * 3 // 2)
+        self.contact = Contact(self.swarm.voters, self.raft_settings(0).check_quorum_ms)
         self.clients = Clients()
         self.now_ms = 0
         self.events = self.numbers = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import transition_invariant
-from spec.streams.design import Design
+from spec.streams.properties.steps import fails_over
 from spec.streams.state import Cluster, is_member
 from spec.streams.types import GroupState, Process, Thread
 
@@ -41,16 +41,12 @@ def rollback_takes_a_bounce_back(before: Cluster, after: Cluster) -> bool:
 def failover_loads_what_was_stored(before: Cluster, after: Cluster) -> bool:
     """The next coordinator has the group as it was when it was last stable, and nobody's request."""
     group, stored = after.group, before.stored
-    return (
-        Design.max_failovers == 0
-        or before.faults.failovers == after.faults.failovers
-        or (
-            before.group.state != GroupState.STABLE
-            and group.leader == stored.leader
-            and group.subscriptions == stored.subscriptions
-            and group.assignments == stored.assignments
-            and group.hosts == stored.hosts
-            and len(group.joined) == 0
-            and len(group.syncing) == 0
-        )
+    return not fails_over(before, after) or (
+        before.group.state != GroupState.STABLE
+        and group.leader == stored.leader
+        and group.subscriptions == stored.subscriptions
+        and group.assignments == stored.assignments
+        and group.hosts == stored.hosts
+        and len(group.joined) == 0
+        and len(group.syncing) == 0
     )
