@@ -7,7 +7,7 @@ from contextlib import suppress
 from random import Random
 from typing import NamedTuple
 
-from impl.kraft.storage.batches import CRC_END, BatchError, header_at
+from impl.kraft.storage.batches import CRC_END, BatchError, headers
 from impl.kraft.storage.simulated_disk import SimulatedDisk
 
 
@@ -38,12 +38,10 @@ def rot_in(files: Mapping[str, bytes], rng: Random) -> Rot | None:
 
 def _batches(data: bytes) -> list[tuple[int, int]]:
     """Where each batch begins and ends, up to the first that is not whole."""
-    found, at = list[tuple[int, int]](), 0
+    found = list[tuple[int, int]]()
     with suppress(BatchError):
-        while at < len(data):
-            end = at + header_at(data, at).size_bytes
-            found.append((at, end))
-            at = end
+        for at, header in headers(data):
+            found.append((at, at + header.size_bytes))
     return found
 
 
