@@ -134,25 +134,31 @@ def message(response: Any) -> Response:
     """A response of the coordinator. Raises WireError at an error code that no coordinator has for a member."""
     match response:
         case JoinGroupResponse():
-            members = tuple((one.member_id, one.metadata) for one in response.members)
-            return JoinedGroup(
-                _error(response.error_code),
-                response.member_id,
-                response.generation_id,
-                response.protocol_name,
-                response.leader,
-                members,
-            )
+            return joined(response)
         case SyncGroupResponse():
-            return SyncedGroup(_error(response.error_code), response.assignment)
+            return SyncedGroup(error_of(response.error_code), response.assignment)
         case OffsetCommitResponse():
             codes = [int(one.error_code) for topic in response.topics for one in topic.partitions]
-            return Done(_error(next((code for code in codes if code), 0)))
+            return Done(error_of(next((code for code in codes if code), 0)))
         case _:
-            return Done(_error(response.error_code))
+            return Done(error_of(response.error_code))
 
 
-def _error(code: int) -> ErrorCode:
+def joined(response: Any) -> JoinedGroup:
+    """The response to a JoinGroup, of any version. Raises WireError, as `message` does."""
+    members = tuple((one.member_id, one.metadata) for one in response.members)
+    return JoinedGroup(
+        error_of(response.error_code),
+        response.member_id,
+        response.generation_id,
+        response.protocol_name,
+        response.leader,
+        members,
+    )
+
+
+def error_of(code: int) -> ErrorCode:
+    """Raises WireError at a code that no coordinator has for a member."""
     try:
         return ErrorCode(int(code))
     except ValueError:

@@ -16,8 +16,9 @@ from kio.index import load_request_schema, load_response_schema
 from impl.runtime.entities import read_entity
 from impl.runtime.wire import Frames, Reader, read_request_header
 from impl.streams.errors import FatalError
+from impl.streams.kafka_protocol import error_of, joined
 from impl.streams.member import State
-from impl.streams.messages import Done, ErrorCode, Heartbeat, JoinedGroup, JoinGroup, LeaveGroup, SyncedGroup, SyncGroup
+from impl.streams.messages import Done, ErrorCode, Heartbeat, JoinGroup, LeaveGroup, SyncedGroup, SyncGroup
 from impl.streams.recording import MemberWatch
 from tests.cluster.proxy import Direction, Proxy
 
@@ -70,18 +71,18 @@ class WireMember:
         before = self.state
         match request:
             case JoinGroup() if before is State.JOINING:
-                response: Any = _joined(read_entity(load_response_schema(_JOIN_GROUP, version), body))
+                response: Any = joined(read_entity(load_response_schema(_JOIN_GROUP, version), body))
                 if response.error is ErrorCode.NONE:
                     self.state, self.generation = State.JOINED, response.generation
                 else:
                     self._fails(response.error)
             case SyncGroup() if before is State.SYNCING:
                 entity = read_entity(load_response_schema(_SYNC_GROUP, version), body)
-                response = SyncedGroup(_error(entity), entity.assignment)
+                response = SyncedGroup(error_of(entity.error_code), entity.assignment)
                 self.state = State.RUNNING
                 self._fails(response.error)
             case Heartbeat(generation=self.generation) if before in (State.JOINED, State.RUNNING):
-                response = Done(_error(read_entity(load_response_schema(_HEARTBEAT, version), body)))
+                response = Done(error_of(read_entity(load_response_schema(_HEARTBEAT, version), body).error_code))
                 if before is State.JOINED or response.error is not ErrorCode.REBALANCE_IN_PROGRESS:
                     self._fails(response.error)
             case _:
@@ -109,16 +110,6 @@ def _request(kind: Any, body: bytes) -> Asked:
         case _:
             assignments = tuple((one.member_id, one.assignment) for one in entity.assignments)
             return SyncGroup(entity.member_id, entity.generation_id, assignments)
-
-
-def _joined(entity: Any) -> JoinedGroup:
-    members = tuple((one.member_id, one.metadata) for one in entity.members)
-    generation, protocol = entity.generation_id, entity.protocol_name
-    return JoinedGroup(_error(entity), entity.member_id, generation, protocol, entity.leader, members)
-
-
-def _error(entity: Any) -> ErrorCode:
-    return ErrorCode(int(entity.error_code))
 
 
 class Wire:
