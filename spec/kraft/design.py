@@ -230,6 +230,9 @@ class Design:
     prevote: bool = True
     """KIP-996: a voter stands only where a majority would vote for it; else a voter that comes back from a partition
     deposes a leader that has a majority."""
+    prevote_after_resignation: bool = True
+    """KAFKA-20895: a voter whose leader tells it that it resigns would vote for another from then on; else only the one
+    that is to stand first does, and the others refuse it, for they have fetched, until their own turn to stand."""
     keeps_committed: bool = True
     """KAFKA-12460: a follower that is to cut off what it knows to be committed stops instead: a voter must have lost
     its disk."""

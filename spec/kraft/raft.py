@@ -192,6 +192,20 @@ def leader_not_flushed() -> Quorum:
     return quorum_of(Map(voters), Map(granted), Map(written), committed=log, committed_in=1)
 
 
+@init
+def served_by_leader() -> Quorum:
+    """Voter 0 leads epoch 1, and has served all others, who have its first batch on disk."""
+    leader, log = Voter(0), (batch_of(1),)
+    following = replace(with_log(1, RaftRole.FOLLOWER, leader, None, log), high_watermark=1, has_fetched=True)
+    ends: Map[Voter, Offset] = Map({voter: 0 if voter == leader else 1 for voter in Voter})
+    leading = replace(with_log(1, RaftRole.LEADER, leader, leader, log), high_watermark=1, ends=ends)
+    voters = Map({voter: leading if voter == leader else following for voter in Voter})
+    for_leader: Map[Voter, Epoch] = Map({voter: 1 if voter == leader else 0 for voter in Voter})
+    granted = Map({voter: for_leader if voter == leader else no_ends() for voter in Voter})
+    written = {epoch: log if epoch == 1 else () for epoch in range(Design.max_epoch + 1)}
+    return quorum_of(voters, granted, Map(written), committed=log, committed_in=1)
+
+
 def may_crash() -> bool:
     """Without crashes, nothing tells what is on disk from what is not."""
     return Design.max_crashes > 0

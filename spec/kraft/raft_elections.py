@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from checker.lang import action, replace, require
+from checker.lang import Map, action, replace, require
 from spec.kraft.design import Design
 from spec.kraft.quorum_log import Entry, Offset, is_as_good, is_majority, no_ends
 from spec.kraft.raft import Quorum, RaftRole, VoterState, batches_in, may_crash, new_voter
-from spec.kraft.raft_timeouts import may_stand, reaches
+from spec.kraft.raft_timeouts import follows, has_most, may_stand, reaches
 from spec.kraft.types import Voter
 
 
@@ -146,6 +146,33 @@ def resign(s: Quorum, leader: Voter) -> None:
     """A leader resigns. It votes for nobody in its epoch."""
     require(s.voters[leader].role == RaftRole.LEADER)
     s.voters[leader] = without_lead(s.voters[leader])
+
+
+def told_of_resignation(s: Quorum, name: Voter, leader: Voter, is_first: bool) -> VoterState:
+    """A voter once its leader, if it reaches it, has told it that it resigns."""
+    voter = s.voters[name]
+    is_told = follows(voter, s.voters[leader], leader) and reaches(s, leader, name)
+    would_vote = is_told and (is_first or Design.prevote_after_resignation)
+    return replace(voter, has_fetched=voter.has_fetched and not would_vote)
+
+
+@action(
+    who="controller {leader}",
+    source="KIP-595, EndQuorumEpoch; KAFKA-20895",
+    kafka="KafkaRaftClient.resign, KafkaRaftClient.handleEndQuorumEpochRequest, FollowerState.canGrantVote",
+    deviates="where voters may be cut off; the news reaches at once whom it reaches, and `miss_leader` is a later turn",
+    api="EndQuorumEpoch v1",
+)
+def hand_over(s: Quorum, leader: Voter, first: Voter) -> None:
+    """A leader resigns, and tells its followers, who stand in turn: the first at once, the others in their time."""
+    resigning = s.voters[leader]
+    require(resigning.role == RaftRole.LEADER and has_most(resigning, leader, first))
+    s.voters = Map(
+        {
+            voter: without_lead(resigning) if voter == leader else told_of_resignation(s, voter, leader, voter == first)
+            for voter in Voter
+        }
+    )
 
 
 @action(

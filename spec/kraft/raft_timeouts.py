@@ -63,6 +63,15 @@ def may_stand(s: Quorum, candidate: Voter) -> bool:
     )
 
 
+def has_most(leader: VoterState, name: Voter, first: Voter) -> bool:
+    """No other voter has fetched more of a leader's log."""
+    return first != name and all(leader.ends[other] <= leader.ends[first] for other in Voter)
+
+
+def follows(voter: VoterState, leader: VoterState, name: Voter) -> bool:
+    return voter.role == RaftRole.FOLLOWER and voter.leader == name and voter.epoch == leader.epoch
+
+
 @action(who="network", source="KIP-996, Motivation")
 def isolate(s: Quorum, voter: Voter) -> None:
     """A voter is cut off from all others."""

@@ -15,7 +15,7 @@ from tests.conform.pinned import Pin, assert_can_be_sent, assert_conforms, cases
 
 PINS = [
     Pin("raft", None, {"pending_batches": 1, "max_epoch": 1}, 5_739, 2_321),
-    Pin("raft_torn", None, {"max_epoch": 3}, 1_008, 333),
+    Pin("raft_torn", None, {"max_epoch": 3}, 3_835, 1_177),
     Pin("raft_snapshot", None, {"pending_batches": 1, "max_snapshots": 1}, 13_104, 5_189),
     Pin("raft_snapshot_torn", None, {"max_epoch": 3, "max_snapshots": 1}, 1_977, 656),
     Pin("raft_snapshot_crash", None, {"max_epoch": 1}, 428, 196),

@@ -194,6 +194,22 @@ KIP_996 = Bug(
         leader would not.""",
 )
 
+KAFKA_20895 = Bug(
+    name="kafka-20895",
+    title="A leader resigns, and its followers refuse each other a vote",
+    label="known: KAFKA-20895",
+    found_in="Apache Kafka 4.3.1 (FollowerState.canGrantVote asks hasFetchedFromLeader); open in 2026",
+    story="""A leader of five has served all others, and shuts down. It tells them so, with the order in which they are
+        to stand. The first stands at once, but asks beforehand whether a majority would vote for it: the three others
+        have fetched from a leader, and wait for their own turn, so that they refuse. Two of five is no majority, and the
+        round is lost. With three voters, the one that has resigned is enough.""",
+    model=models.raft.RAFT_RESIGNED,
+    constants={"prevote_after_resignation": False},
+    violates=properties.raft_cuts.resignation_costs_no_round,
+    states=2,
+    guard="Whoever is told that its leader resigns would vote for another from then on.",
+)
+
 KAFKA_14619 = Bug(
     name="kafka-14619",
     title="A snapshot ends within a batch, and who starts from it can append nothing any more",
@@ -242,6 +258,7 @@ BUGS = [
     KAFKA_12460,
     KAFKA_15489,
     KIP_996,
+    KAFKA_20895,
     KAFKA_14619,
     KAFKA_14238,
 ]

@@ -67,7 +67,11 @@ RAFT_CRASH = Model(
         raft_log.flush,
         raft_elections.crash_voter,
     ),
-    properties=(*SAFE, properties.raft_voters.acknowledged_is_on_disk),
+    properties=(
+        *SAFE,
+        properties.raft_voters.acknowledged_is_on_disk,
+        properties.raft_voters.a_crash_took_a_tail,
+    ),
     constants={"controllers": 3, "pending_batches": 2, "max_epoch": 2, "max_crashes": 1},
     faults="one crash that loses what is not flushed, and any elections of two epochs",
     not_modelled=NOT_MODELLED,
@@ -80,8 +84,8 @@ RAFT_TORN = Model(
     doc="Three voters of which two have led, each with a batch of its own that nobody else has; two more epochs.",
     init=raft.torn,
     actions=(*ELECTIONS, *REPLICATION),
-    properties=SAFE,
-    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 4},
+    properties=(*SAFE, properties.raft_voters.three_epochs_in_one_log),
+    constants={"controllers": 3, "pending_batches": 3, "max_epoch": 4},
     faults="four elections in a row, as many as it takes to tell which batches a leader may commit",
     not_modelled="crashes; " + NOT_MODELLED,
     assumptions=(three_controllers,),
@@ -153,6 +157,29 @@ RAFT_FIVE = Model(
     constants={"controllers": 5, "pending_batches": 1, "max_epoch": 1},
     faults="one candidacy of each voter, late votes: any election of one epoch",
     not_modelled="crashes, resignations, lost replies, batches of the controller; " + NOT_MODELLED,
+    assumptions=(several_controllers,),
+)
+
+RAFT_RESIGNED = Model(
+    name="raft_resigned",
+    doc="Five voters that a leader has served, who resigns and tells those whom it reaches; one more epoch.",
+    init=raft.served_by_leader,
+    actions=(
+        *CANDIDACIES,
+        raft_elections.hand_over,
+        raft_timeouts.isolate,
+        raft_timeouts.heal,
+        raft_timeouts.miss_leader,
+    ),
+    properties=(
+        *SAFE,
+        properties.raft_cuts.nobody_stands_against_a_majority,
+        properties.raft_cuts.resignation_costs_no_round,
+        properties.raft_cuts.a_successor_leads,
+    ),
+    constants={"controllers": 5, "pending_batches": 2, "max_epoch": 2, "max_cuts": 1},
+    faults="a leader that resigns, one voter that is cut off from the others; late votes",
+    not_modelled="crashes, fetches, batches of the controller; requests for votes that come late",
     assumptions=(several_controllers,),
 )
 
@@ -265,6 +292,7 @@ MODELS = [
     RAFT_EMPTIED,
     RAFT_CUT,
     RAFT_FIVE,
+    RAFT_RESIGNED,
     RAFT_SNAPSHOT,
     RAFT_SNAPSHOT_EPOCHS,
     RAFT_SNAPSHOT_TORN,

@@ -7,7 +7,7 @@ from spec.kraft.design import Design
 from spec.kraft.properties.raft_voters import leads
 from spec.kraft.quorum_log import is_majority
 from spec.kraft.raft import Quorum, RaftRole
-from spec.kraft.raft_timeouts import reaches
+from spec.kraft.raft_timeouts import may_stand, reaches
 from spec.kraft.types import Voter
 
 
@@ -68,6 +68,35 @@ def nobody_stands_against_a_majority(before: Quorum, after: Quorum) -> bool:
     return not any(serves_a_majority(before, leader) for leader in Voter) or not any(
         after.voters[voter].role == RaftRole.CANDIDATE and before.voters[voter].epoch < after.voters[voter].epoch
         for voter in Voter
+    )
+
+
+def may_be_elected(s: Quorum, candidate: Voter) -> bool:
+    """A voter may stand, for it would not wait for a leader, and a majority would vote for it."""
+    return s.voters[candidate].role not in {RaftRole.LEADER, RaftRole.RESIGNED} and may_stand(s, candidate)
+
+
+def leads_all(s: Quorum, leader: Voter) -> bool:
+    return leads(s.voters[leader]) and all(is_served(s, voter, leader) for voter in Voter)
+
+
+@transition_invariant(source="KAFKA-20895")
+def resignation_costs_no_round(before: Quorum, after: Quorum) -> bool:
+    """Once a leader that has served all resigns and tells so, some voter has the pre-votes of a majority at once."""
+    return not any(
+        leads_all(before, leader) and after.voters[leader].role == RaftRole.RESIGNED for leader in Voter
+    ) or any(may_be_elected(after, voter) for voter in Voter)
+
+
+@witness
+def a_successor_leads(s: Quorum) -> bool:
+    """A leader has resigned, and another leads the next epoch."""
+    return any(
+        s.voters[one].role == RaftRole.RESIGNED
+        and leads(s.voters[other])
+        and s.voters[one].epoch < s.voters[other].epoch
+        for one in Voter
+        for other in Voter
     )
 
 

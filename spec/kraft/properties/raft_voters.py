@@ -211,6 +211,21 @@ def older_batch_is_committed(s: Quorum) -> bool:
 
 
 @witness
+def three_epochs_in_one_log(s: Quorum) -> bool:
+    """A voter's log has batches of three leaders."""
+    return any(len(frozenset(batch.epoch for batch in s.voters[voter].log)) > 2 for voter in Voter)
+
+
+@witness
+def a_crash_took_a_tail(s: Quorum) -> bool:
+    """A leader has crashed, and lost the end of what it wrote, which was not on disk."""
+    return any(
+        s.voters[voter].role == RaftRole.RESIGNED and len(s.voters[voter].log) < len(s.written[s.voters[voter].epoch])
+        for voter in Voter
+    )
+
+
+@witness
 def a_leader_has_resigned(s: Quorum) -> bool:
     """A leader has resigned, and its epoch goes on without."""
     return any(s.voters[voter].role == RaftRole.RESIGNED for voter in Voter)
