@@ -201,8 +201,8 @@ KAFKA_20895 = Bug(
     found_in="Apache Kafka 4.3.1 (FollowerState.canGrantVote asks hasFetchedFromLeader); open in 2026",
     story="""A leader of five has served all others, and shuts down. It tells them so, with the order in which they are
         to stand. The first stands at once, but asks beforehand whether a majority would vote for it: the three others
-        have fetched from a leader, and wait for their own turn, so that they refuse. Two of five is no majority, and the
-        round is lost. With three voters, the one that has resigned is enough.""",
+        have fetched from a leader, and wait for their own turn, so that they refuse. Two of five is no majority, and
+        the round is lost. With three voters, the one that has resigned is enough.""",
     model=models.raft.RAFT_RESIGNED,
     constants={"prevote_after_resignation": False},
     violates=properties.raft_cuts.resignation_costs_no_round,
