@@ -454,11 +454,17 @@ class Coordinator:
     def _commit_all(self) -> None:
         """Each interval, and what is not needed any more is forgotten."""
         for name, group in tuple(self.groups.items()):
-            if self.store.to_commit(group) and self._acts:
-                self._add(Work.COMMIT, name)
-            elif not group.members and not group.bit and group.phase is Phase.IDLE and not group.reading:
+            if self.store.to_commit(group):
+                if self._acts:
+                    self._add(Work.COMMIT, name)
+            elif self._is_idle(group):
                 del self.groups[name]
         self.context.set_timer(self.context.now_ms + self.settings.commit_interval_ms, Timing.COMMIT)
+
+    def _is_idle(self, group: Group) -> bool:
+        """It has no members, and nothing is done for it, nor waits to be."""
+        is_left = not group.members and not group.bit and group.phase is Phase.IDLE and not group.reading
+        return is_left and Item(Work.COMMIT, group.name) not in self.queue
 
     def _ping(self) -> None:
         for kind, what in self.pings.due():

@@ -20,6 +20,7 @@ from impl.group.protocol import (
 from impl.group.registry import Group, Phase, Rebalance
 from impl.group.settings import BrokerSettings, ConsumerSettings
 from impl.group.topic_count import Named
+from impl.group.work import Item, Work
 from impl.group.znodes import (
     TOPICS,
     broker_bytes,
@@ -27,6 +28,7 @@ from impl.group.znodes import (
     group_path,
     id_path,
     legacy_ids_path,
+    offset_path,
     owners_path,
     topic_path,
 )
@@ -159,6 +161,44 @@ def test_a_partition_is_owned_of_which_it_was_reading_as_the_connection_was_lost
     run.zookeeper = run.zookeeper.disconnect(0).reconnect(0)
     run.coordinate([])
     assert run.run(S, lambda: TopicPartition("t", "0-4") in link.core.fetched)
+
+
+@pytest.mark.parametrize("in_touch", [True, False])
+def test_the_offsets_of_a_group_that_is_left_meanwhile_are_committed_once_zookeeper_is_back(in_touch: bool) -> None:
+    """Found by two schedules: the group was forgotten, with what was to commit, and the commit still waited."""
+    run = simulation()
+    (link,) = joined(run, "a")
+    for of, fetched in link.core.fetched.items():
+        link.core.begin_at(of, 0)
+        link.core.consume(of, fetched.offset, 20, run.now_ms)
+    assert run.run(S, lambda: bool(run.core.groups["g"].uncommitted))
+    run.zookeeper = run.zookeeper.disconnect(0)
+    run.coordinate([])
+    run.run(run.settings.commit_interval_ms if in_touch else 0)
+    run.core.on_event(OutOfTouch(), run.now_ms)
+    link.paused = []
+    run.coordinate(run.core.on_closed(link.connection, run.now_ms))
+    run.run(3 * run.settings.commit_interval_ms)
+    run.zookeeper = run.zookeeper.reconnect(0)
+    run.coordinate([])
+    run.run(3 * run.settings.commit_interval_ms)
+    committed = [run.zookeeper.tree[offset_path("g", TopicPartition("t", f"0-{i}"))].data for i in range(4)]
+    assert committed == [b"20"] * 4 and "g" not in run.core.groups
+
+
+def test_a_group_for_which_a_commit_waits_is_not_forgotten_though_another_has_written_its_offsets() -> None:
+    run = simulation()
+    (link,) = joined(run, "a")
+    run.zookeeper = run.zookeeper.disconnect(0)
+    run.coordinate([])
+    run.core.queue.append(Item(Work.COMMIT, "g"))
+    link.paused = []
+    run.coordinate(run.core.on_closed(link.connection, run.now_ms))
+    run.run(3 * run.settings.commit_interval_ms)
+    run.zookeeper = run.zookeeper.reconnect(0)
+    run.coordinate([])
+    run.run(3 * run.settings.commit_interval_ms)
+    assert "g" not in run.core.groups
 
 
 @pytest.mark.parametrize(
