@@ -16,7 +16,7 @@ from pathlib import Path
 
 from impl.kraft.raft.errors import CommittedTruncationError
 from impl.kraft.simulation.cluster import simulation_of
-from impl.kraft.simulation.histories import NotLinearizableError
+from impl.kraft.simulation.histories import NotLinearizableError, WrongReadError
 from impl.kraft.simulation.invariants import BrokenRuleError, Rules
 from impl.kraft.simulation.recording import Recording
 from impl.kraft.simulation.shrinking import failure, shrunk
@@ -24,7 +24,14 @@ from impl.kraft.simulation.simulation import NotRecoveredError, Simulation
 from impl.kraft.simulation.swarm import Plan, cluster_plan_of, plan_of
 from impl.kraft.storage.errors import StorageError
 
-FAILURES = (BrokenRuleError, NotLinearizableError, NotRecoveredError, CommittedTruncationError, StorageError)
+FAILURES = (
+    BrokenRuleError,
+    NotLinearizableError,
+    WrongReadError,
+    NotRecoveredError,
+    CommittedTruncationError,
+    StorageError,
+)
 
 
 def main(arguments: list[str]) -> int:

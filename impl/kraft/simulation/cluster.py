@@ -19,7 +19,13 @@ from impl.kraft.effects import Send as SendToController
 from impl.kraft.effects import SetTimer as SetOwnTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
-from impl.kraft.messages import BrokerRegistrationRequest, BrokerRegistrationResponse, Request, Response
+from impl.kraft.messages import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    ListPartitionReassignmentsRequest,
+    Request,
+    Response,
+)
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import BrokerNode, Node, SnapshotSettings, WriteSnapshot, snapshot_batches, snapshot_of
 from impl.kraft.raft import Raft
@@ -365,6 +371,9 @@ class Cluster(Simulation):
                 self.alive(number, node.life, partial(self.ask, number, request))()
 
     def ask(self, number: int, request: Request) -> None:
+        self.describe_reassignments(number)
+        if self.nodes[number].raft is None:
+            return
         self.note(number, "asked", request)
         asked_ms, began = self.now_ms, self.metadata.end_offset
 
@@ -375,6 +384,18 @@ class Cluster(Simulation):
             if response.error is not ErrorCode.NOT_CONTROLLER and asked_ms > self.swarm.chaos_ms:
                 self.answered_ends.append(self.metadata.end_offset)
 
+        self.hand_in(number, partial(self.handle, number, self.called(answered), request))
+
+    def describe_reassignments(self, number: int) -> None:
+        """Which reassignments are under way, by a controller that takes itself for active."""
+
+        def answered(response: Response) -> None:
+            self.note(number, "describes", response)
+            if response.error is ErrorCode.NONE:
+                since = self.clients.read_up_to.get(number, 0)
+                self.clients.go_on(number, self.metadata.offset_of(response, since))
+
+        request = ListPartitionReassignmentsRequest()
         self.hand_in(number, partial(self.handle, number, self.called(answered), request))
 
     def handle(self, number: int, call: int, request: Request, core: Core) -> Sequence[object]:

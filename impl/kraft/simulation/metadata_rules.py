@@ -9,7 +9,9 @@ from uuid import UUID
 
 from impl.kraft.broker import Broker
 from impl.kraft.continuity import check_batches
+from impl.kraft.controller.reassignment import list_reassignments
 from impl.kraft.image import Image, Partition
+from impl.kraft.messages import ListPartitionReassignmentsRequest, Response
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import Node
 from impl.kraft.node.codec import batch_of
@@ -22,6 +24,7 @@ from impl.kraft.records import (
     TopicRecord,
     UnregisterBrokerRecord,
 )
+from impl.kraft.simulation.histories import WrongReadError
 from impl.kraft.simulation.invariants import BrokenRuleError
 from impl.kraft.snapshot import Snapshot, write_snapshot
 from impl.kraft.storage.batches import decode_all
@@ -42,6 +45,7 @@ class MetadataRules:
         self.image = Image()
         self.marks: dict[Mark, int] = {}
         self._codec = MetadataCodec()
+        self._listings: list[tuple[int, Response]] = [(0, listing_of(self.image))]
         self._snapshots: dict[int, Snapshot] = {self.image.offset: write_snapshot(self.image)}
         self._seen: dict[int, tuple[int, int]] = {}
 
@@ -63,6 +67,8 @@ class MetadataRules:
             check_image(self.image)
             check_step(before, self.image)
             self._snapshots[self.image.offset] = write_snapshot(self.image)
+            if (listing := listing_of(self.image)) != self._listings[-1][1]:
+                self._listings.append((self.image.offset, listing))
 
     def look_at_controller(self, number: int, node: Node) -> None:
         """S11: its image is the replay of the log; so is the one ahead, once all that it has decided is committed."""
@@ -90,10 +96,24 @@ class MetadataRules:
         is_replay = snapshot == self._snapshots.get(snapshot.offset)
         hold(is_replay, "S11", f"node {number} writes another snapshot at {snapshot.offset}")
 
+    def offset_of(self, listing: Response, since: int) -> int:
+        """The first offset, not before one, at which reassignments are as they are told. Raises WrongReadError."""
+        ends = [*(offset for offset, _ in self._listings[1:]), self.end_offset + 1]
+        found = [(start, end) for (start, one), end in zip(self._listings, ends, strict=True) if one == listing]
+        if not found:
+            raise WrongReadError(f"is not committed: {listing}")
+        if found[-1][1] <= since:
+            raise WrongReadError(f"goes back: {listing}, which was so before {found[-1][1]}, behind one as of {since}")
+        return max(since, next(start for start, end in found if since < end))
+
     def find(self, mark: Mark, began: int) -> None:
         """S7: what a client was told is in the log, behind all that was committed when it asked."""
         found = self.marks.get(mark, -1)
         hold(found >= began, "S7", f"{mark} was acknowledged, and is not behind {began} of what is committed")
+
+
+def listing_of(image: Image) -> Response:
+    return list_reassignments(image, ListPartitionReassignmentsRequest())
 
 
 def mark_of(record: Record) -> Mark | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 
 from impl.kraft.simulation.cluster import simulation_of
-from impl.kraft.simulation.histories import NotLinearizableError
+from impl.kraft.simulation.histories import NotLinearizableError, WrongReadError
 from impl.kraft.simulation.invariants import BrokenRuleError
 from impl.kraft.simulation.simulation import NotRecoveredError
 from impl.kraft.simulation.swarm import Plan, Swarm
@@ -23,7 +23,7 @@ def failure(plan: Plan) -> str | None:
     """What a run of a plan breaks, without the numbers, which change as it shrinks; None: it breaks nothing."""
     try:
         simulation_of(plan).go()
-    except (BrokenRuleError, NotLinearizableError, NotRecoveredError) as error:
+    except (BrokenRuleError, NotLinearizableError, NotRecoveredError, WrongReadError) as error:
         return f"{type(error).__name__}: {str(error).partition(':')[0]}"
     except Exception as error:  # of a core or a storage: known by the function that raises it
         return f"{type(error).__name__} in {traceback.extract_tb(error.__traceback__)[-1].name}"

@@ -194,6 +194,7 @@ class Simulation:
         self.rules.stop(number)
         self.contact.stops(number)
         self.clients.give_up(number)
+        self.clients.disconnect(number)
 
     @contextmanager
     def ending_with_faults(self, number: int) -> Iterator[None]:
@@ -422,6 +423,7 @@ class Simulation:
         node = self.nodes[number]
         if (epoch := node.claimed) is None:
             return  # it has renounced since
+        self.describe(number, began)
         self.note(number, "append", epoch)
         now_ms, life = self.clock_ms(number), node.life
 
@@ -433,6 +435,15 @@ class Simulation:
         if node.life == life:
             last = self.rules.logs[number].entries[-1]
             self.clients.begin(number, last.end_offset, last.crc, began)
+
+    def describe(self, number: int, began: int) -> None:
+        """A controller that takes itself for active is asked for what is committed, as far as it knows."""
+        raft, entries = self.nodes[number].raft, self.rules.logs[number].entries
+        assert raft is not None
+        end = raft.voter.high_watermark
+        seen = [one.crc for one in entries if one.end_offset <= end]
+        self.note(number, "read", len(seen))
+        self.clients.read(number, seen, [one.crc for one in self.rules.committed], began, self.events)
 
     def resign_somewhere(self) -> None:
         for number, node in enumerate(self.nodes):

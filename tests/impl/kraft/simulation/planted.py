@@ -68,10 +68,16 @@ PLANTED: dict[str, tuple[str, str, str]] = {
         "self.clients.begin(number, last.end_offset, last.crc, began)\nself.answer_clients(number, last.end_offset)",
     ),
     "deposed_answers_nobody": ("Simulation.carry_out", "self.clients.give_up(number)", "pass"),
+    "reads_what_is_committed": ("Simulation.describe", "raft.voter.high_watermark", "raft.voter.log.end_offset"),
+    "reads_do_not_go_back": (
+        "Simulation.describe",
+        "raft.voter.high_watermark",
+        "raft.voter.high_watermark // (1 + self.events % 2)",
+    ),
 }
 """By switch, or rule: a function, a fragment of it, and what stands for that when the guard is left out.
 
-The one of cutting takes more leaders than the models that conformance drives. The last two are about what a controller
+The one of cutting takes more leaders than the models that conformance drives. The last four are about what a controller
 answers its clients, which only their histories tell of.
 """
 
@@ -117,6 +123,16 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "who was refused is answered once": ("Controller.renounce", "self.waiting.clear()", "pass"),
     "what was not committed is forgotten": ("Controller.renounce", "self._pending.clear()", "pass"),
+    "a listing has what is committed alone": (
+        "Controller.handle",
+        "list_reassignments(self.committed, request)",
+        "list_reassignments(self.speculative, request)",
+    ),
+    "a listing does not go back": (
+        "Controller.handle",
+        "list_reassignments(self.committed, request)",
+        "list_reassignments(self.committed if call % 2 else Image(), request)",
+    ),
     "what is decided is not committed yet": (
         "Controller.claim",
         "self.speculative = self.committed.copy()",
