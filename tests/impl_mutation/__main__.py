@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,8 +22,8 @@ from checker.mutate.summary import read_explained
 from tests.conform.test_kraft_conforms import PINS
 from tests.conftest import ROOT
 from tests.impl_mutation.judges import Judge, Model, Tests
-from tests.impl_mutation.mutants import Mutant, all_mutants
-from tests.impl_mutation.pool import answers
+from tests.impl_mutation.mutants import all_mutants
+from tests.impl_mutation.run import Run, judged
 from tests.impl_mutation.verdicts import Verdicts
 
 EXPLAINED = Path(__file__).parent / "survivors.toml"
@@ -35,83 +33,6 @@ RANDOM = {
     "cluster at random": "tests/conform/test_kraft_random.py::test_what_the_spec_claims_holds",
 }
 TESTS = ["tests/impl", RANDOM["cluster at random"]]
-LIVE = sys.stdout.isatty()  # one line that changes, else one from time to time
-TOLD_EVERY_S = 10.0
-
-
-class Run:
-    """Asks judges in turn: what one has killed no other is asked about."""
-
-    def __init__(self, mutants: list[Mutant], judges: list[Judge], verdicts: Verdicts, jobs: int) -> None:
-        self.mutants, self.judges, self.verdicts, self.jobs = mutants, judges, verdicts, jobs
-        self.files = {mutant.file for mutant in all_mutants()}
-        self.prepared: set[str] = set()
-
-    def judge_all(self) -> None:
-        """First each judge is asked about what it objected to before, then about whatever is left."""
-        for judge in self.judges:
-            hinted = [m for m in self.left(judge) if self.verdicts.hints.get(m.key, ("", ""))[0] == judge.name]
-            self.ask(judge, hinted)
-        for judge in self.judges:
-            self.ask(judge, self.left(judge))
-
-    def left(self, judge: Judge) -> list[Mutant]:
-        verdicts = self.verdicts
-        alive = (mutant for mutant in self.mutants if verdicts.killer(mutant.key) is None)
-        return [mutant for mutant in alive if judge.name not in verdicts.found.get(mutant.key, {})]
-
-    def ask(self, judge: Judge, mutants: list[Mutant]) -> None:
-        if not mutants:
-            return
-        if judge.name not in self.prepared:
-            show(f"{judge.name}: prepares")
-            judge.prepare(self.files)
-            self.prepared.add(judge.name)
-        mutants = [mutant for mutant in mutants if judge.runs(mutant.file, mutant.lines)]
-        hints = self.verdicts.hints
-        questions = [(mutant, hints.get(mutant.key, ("", None))[1]) for mutant in mutants]
-        started = told = time.monotonic()
-        killed = 0
-        for number, (mutant, objection) in enumerate(answers(judge, questions, self.jobs), 1):
-            self.verdicts.add(mutant.key, judge.name, objection)
-            killed += objection is not None
-            now = time.monotonic()
-            if LIVE or now - told > TOLD_EVERY_S or number == len(mutants):
-                told = now
-                show(f"{judge.name}: {number}/{len(mutants)}, {killed} killed, {now - started:.0f} s")
-
-
-def show(progress: str) -> None:
-    print(f"\r\x1b[K{progress}" if LIVE else progress, end="" if LIVE else "\n", flush=True)
-
-
-def tell(run: Run, explained: dict[str, str], whole: bool) -> int:
-    """Print what became of the mutants. Gives the exit code."""
-    if LIVE:
-        print()
-    verdicts = run.verdicts
-    killers: Counter[str] = Counter()
-    survivors, stale = [], []
-    for mutant in run.mutants:
-        killer = verdicts.killer(mutant.key)
-        if killer is not None:
-            killers[killer[0]] += 1
-            stale += [mutant.key] * (mutant.key in explained)
-        elif whole or mutant.key in verdicts.found:
-            survivors.append(mutant)
-    unexplained = [mutant for mutant in survivors if mutant.key not in explained]
-    for mutant in unexplained:
-        print(f"  {mutant.place}  {mutant.key}" + ("" if mutant.key in verdicts.found else "  (nobody runs it)"))
-    for key in stale:
-        print(f"killed, and need not be explained: {key}")
-    for name, count in killers.most_common():
-        print(f"{count:6,} killed by {name}")
-    left = len(run.mutants) - killers.total() - len(survivors)
-    print(
-        f"{len(run.mutants):,} mutants: {killers.total():,} killed, {len(survivors) - len(unexplained)} explained, "
-        f"{len(unexplained)} survived" + ("" if whole else f", {left:,} not judged; incomplete")
-    )
-    return 3 if not whole else 1 if unexplained or stale else 0
 
 
 class Plugin:
@@ -122,7 +43,7 @@ class Plugin:
         self.exit_code = 2
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self.exit_code = judged(self.arguments, session.items)
+        self.exit_code = judge(self.arguments, session.items)
         return True
 
 
@@ -135,7 +56,7 @@ def judges(items: list[pytest.Item]) -> Iterator[Judge]:
     yield from map(Model, sorted(PINS, key=lambda pin: pin.transitions))
 
 
-def judged(arguments: argparse.Namespace, items: list[pytest.Item]) -> int:
+def judge(arguments: argparse.Namespace, items: list[pytest.Item]) -> int:
     mutants = [mutant for mutant in all_mutants() if arguments.only in mutant.key]
     asked = [judge for judge in judges(items) if arguments.judge in judge.name]
     if not mutants or not asked:
@@ -143,15 +64,7 @@ def judged(arguments: argparse.Namespace, items: list[pytest.Item]) -> int:
         return 2
     arguments.verdicts.parent.mkdir(parents=True, exist_ok=True)
     run = Run(mutants, asked, Verdicts(arguments.verdicts), arguments.jobs)
-    try:
-        run.judge_all()
-        whole = True
-    except RuntimeError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        whole = False
-    return tell(run, read_explained(EXPLAINED), whole)
+    return judged(run, read_explained(EXPLAINED))
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
@@ -114,6 +114,35 @@ class Tests:
     def objection(self, file: str, lines: range | None, last: str | None) -> str | None:
         names = [last] * (last in self.items) + [name for name in self.items if self._meets(name, file, lines)]
         return next((name for name in names if name is not None and self._failure(name)), None)
+
+
+class Seeds:
+    """Runs that go by a seed each. breaks: what a run breaks, if anything."""
+
+    def __init__(self, name: str, seeds: range, breaks: Callable[[int], str | None]) -> None:
+        self.name, self.seeds, self.breaks = name, seeds, breaks
+        self.lines: Lines = set()
+        self.seconds = 0.0
+
+    def prepare(self, files: Collection[str]) -> None:
+        started = time.process_time()
+        with Tracer(files) as tracer:
+            for seed in self.seeds:
+                if (broken := self.breaks(seed)) is not None:
+                    raise RuntimeError(f"seed {seed} of {self.name} breaks something as it is: {broken}")
+        self.lines = tracer.found
+        self.seconds = time.process_time() - started
+
+    def runs(self, file: str, lines: range | None) -> bool:
+        return lines is None or any((file, line) in self.lines for line in lines)
+
+    def objection(self, file: str, lines: range | None, last: str | None) -> str | None:
+        likely = last.partition(":")[0] if last is not None else ""
+        first = [int(likely)] if likely.isdigit() else []
+        for seed in (*first, *self.seeds):
+            if (broken := self.breaks(seed)) is not None:
+                return f"{seed}: {broken}"
+        return None
 
 
 class Model:

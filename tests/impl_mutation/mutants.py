@@ -11,7 +11,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -34,6 +34,17 @@ CORE = (
     "image", "copy_on_write", "snapshot", "log", "fields", "continuity",
 )  # fmt: skip
 """The modules that are mutated, in this order. What is not here holds values only, or drives the core under test."""
+QUORUM = (
+    *(f"raft.{name}" for name in (
+        "elections", "follower", "leader", "log_ends", "raft", "roles", "settings", "voter",
+    )),
+    *(f"storage.{name}" for name in (
+        "batches", "control", "election", "epochs", "flush_point", "log", "recovery", "segment", "sizes", "snapshots",
+        "storage", "tail",
+    )),
+)  # fmt: skip
+"""Those of the quorum's log, which simulated runs judge. What formats a directory and what a broker's log is, they do
+not run."""
 GIVE = "give"  # the name of functions that stand for tables and defaults
 
 
@@ -57,8 +68,8 @@ class Mutant:
         return f"{Path(self.file).relative_to(ROOT)}:{self.edit.line}"
 
 
-def all_mutants() -> Iterator[Mutant]:
-    for name in CORE:
+def all_mutants(modules: Sequence[str] = CORE) -> Iterator[Mutant]:
+    for name in modules:
         yield from mutants_of(importlib.import_module(f"{PACKAGE}.{name}"))
 
 

@@ -13,7 +13,8 @@ from impl.kraft.controller import Controller, ControllerSettings
 from impl.kraft.image import Image
 from impl.kraft.snapshot import Snapshot
 from tests.conftest import ROOT
-from tests.impl_mutation.mutants import CORE, PACKAGE, Mutant, all_mutants
+from tests.impl_mutation.judges import Seeds
+from tests.impl_mutation.mutants import CORE, PACKAGE, QUORUM, Mutant, all_mutants
 from tests.impl_mutation.pool import answers
 
 pytestmark = pytest.mark.xdist_group("impl mutants")  # what its tests share is made once
@@ -23,8 +24,8 @@ VALUES_ONLY = {
 }  # fmt: skip
 """Modules that decide nothing."""
 BESIDE = {"storage", "node", "raft", "simulation", "metadata", "config", "tools", "server", "recovered.py"}
-"""The quorum below the core: seeded faults of its own hold it to account (`python -m tests.conform.faults raft`). And
-what files hold, which Kafka's own tools read (`tests/impl/kraft/metadata`, `tests/impl/kraft/tools`)."""
+"""The quorum below the core: simulated runs judge its mutants (`python -m tests.impl_mutation.quorum`). And what files
+hold, which Kafka's own tools read (`tests/impl/kraft/metadata`, `tests/impl/kraft/tools`)."""
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,28 @@ def mutants() -> dict[str, Mutant]:
 
 def test_every_explained_survivor_is_a_mutant(mutants: dict[str, Mutant]) -> None:
     assert read_explained(ROOT / "tests/impl_mutation/survivors.toml").keys() <= mutants.keys()
+
+
+def test_every_explained_survivor_of_the_quorum_is_a_mutant() -> None:
+    keys = {mutant.key for mutant in all_mutants(QUORUM)}
+    assert read_explained(ROOT / "tests/impl_mutation/quorum_survivors.toml").keys() <= keys
+
+
+def test_runs_object_by_the_first_seed_that_breaks_something_and_begin_with_the_one_that_did() -> None:
+    asked = list[int]()
+
+    def breaks(seed: int) -> str | None:
+        asked.append(seed)
+        return "wrong" if seed in broken else None
+
+    broken = set[int]()
+    judge = Seeds("runs", range(5), breaks)
+    judge.prepare(())
+    broken |= {2, 4}
+    assert judge.objection("", None, None) == "2: wrong" and judge.objection("", None, "4: wrong") == "4: wrong"
+    assert asked == [0, 1, 2, 3, 4, 0, 1, 2, 4]
+    with pytest.raises(RuntimeError, match="seed 2 of runs"):
+        judge.prepare(())
 
 
 def test_every_module_of_the_core_is_mutated() -> None:
