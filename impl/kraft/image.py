@@ -103,18 +103,16 @@ class Partition:
         )  # fmt: skip
 
     def changed(self, record: PartitionChangeRecord) -> Partition:
-        """The partition after a change of it."""
-        replicas = self.replicas if record.replicas is None else record.replicas
-        loses_replica = record.replicas is not None and not set(self.replicas) <= set(replicas)
-        leads_anew = record.leader != LEADER_UNCHANGED or loses_replica
+        """The partition after a change of it. A leader that is named leads in a new leader epoch."""
+        leads_anew = record.leader != LEADER_UNCHANGED
         return Partition(
-            replicas=replicas,
+            replicas=self.replicas if record.replicas is None else record.replicas,
             isr=self.isr if record.isr is None else record.isr,
             removing_replicas=(
                 self.removing_replicas if record.removing_replicas is None else record.removing_replicas
             ),
             adding_replicas=self.adding_replicas if record.adding_replicas is None else record.adding_replicas,
-            leader=self.leader if record.leader == LEADER_UNCHANGED else record.leader,
+            leader=record.leader if leads_anew else self.leader,
             leader_epoch=self.leader_epoch + 1 if leads_anew else self.leader_epoch,
             partition_epoch=self.partition_epoch + 1,
         )

@@ -149,6 +149,13 @@ def test_a_second_reassignment_replaces_the_first(runtime: ControllerRuntime, ke
     assert runtime.partition(key).replicas == (1, 2, 3)
 
 
+def test_where_a_replica_goes_the_leader_that_stays_is_named(runtime: ControllerRuntime, key: PartitionKey) -> None:
+    """As Kafka does (PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded)."""
+    reassign(runtime, 1, 3)
+    assert runtime.records() == [PartitionChangeRecord(0, key[0], isr=(1, 3), leader=1, replicas=(1, 3))]
+    assert runtime.partition(key).leader_epoch == 1
+
+
 def test_a_change_names_what_it_changes_and_nothing_else(runtime: ControllerRuntime, key: PartitionKey) -> None:
     reassign(runtime, 1, 2, 4)
     reassign(runtime, 2, 1, 4)

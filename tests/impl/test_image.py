@@ -81,14 +81,8 @@ def test_which_epochs_a_change_raises() -> None:
     assert changed(replicas=(1, 0, 2), adding_replicas=(2,)) == (0, 1)
     assert changed(leader=1) == (1, 1)
     assert changed(leader=0) == (1, 1), "a leader that is named leads again"
-    assert changed(replicas=(0,), isr=(0,)) == (1, 1)
-
-
-def test_a_replica_that_goes_raises_the_leader_epoch_whether_it_was_in_the_isr_or_not() -> None:
-    after = image()
-    changes = PartitionChangeRecord(0, TOPIC, isr=(0,)), PartitionChangeRecord(0, TOPIC, replicas=(0,))
-    after.replay(Batch(3, 1, changes))
-    assert after.partitions[TOPIC, 0].leader_epoch == 1
+    assert changed(replicas=(0,), isr=(0,)) == (0, 1), "as Kafka's PartitionRegistration.merge: a record says all"
+    assert changed(replicas=(0,), isr=(0,), leader=0) == (1, 1)
 
 
 def test_a_topic_may_have_no_partition() -> None:

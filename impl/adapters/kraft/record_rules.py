@@ -42,8 +42,7 @@ def replayed(image: Image, batch: Batch, epoch: int, *, by_kafka: bool = False) 
     """The image after a batch of the controller of `epoch`. Raises RecordError where it should not be written.
 
     by_kafka: as Kafka writes them: a registration that its incarnation repeats and a second fencing change nothing, a
-    broker epoch is the first offset of the batch with the registration, and where a replica goes a leader that stays is
-    named, so that its epoch is raised.
+    broker epoch is the first offset of the batch with the registration.
     """
     require(batch.base_offset == image.offset + 1, batch, f"a batch begins after the log's end, {image.offset}")
     require(batch.epoch == epoch and len(batch.records) > 0, batch, f"a batch has records, and epoch {epoch}")
@@ -98,7 +97,7 @@ def look_at(image: Image, record: Record, epoch: int, *, by_kafka: bool) -> None
         case PartitionRecord():
             look_at_partition(image, record)
         case PartitionChangeRecord():
-            look_at_change(image, record, by_kafka=by_kafka)
+            look_at_change(image, record)
         case RemoveTopicRecord():
             require(record.topic_id in image.topics, record, "the topic is there")
         case ConfigRecord():
@@ -131,15 +130,15 @@ def look_at_partition(image: Image, record: PartitionRecord) -> None:
     require(not record.adding_replicas and not record.removing_replicas, record, "nothing is reassigned yet")
 
 
-def look_at_change(image: Image, record: PartitionChangeRecord, *, by_kafka: bool) -> None:
-    """A change names what changes, and nothing else: a leader that is named leads in a new leader epoch."""
+def look_at_change(image: Image, record: PartitionChangeRecord) -> None:
+    """A change names what changes, and nothing else; and a leader that stays where a replica goes, as it leads anew."""
     held = image.partitions.get((record.topic_id, record.partition_id))
     if held is None:
         raise RecordError(f"{record}: the partition is there")
-    stays = record.leader == held.leader
-    require(
-        not stays or (by_kafka and loses_replica(held, record)), record, "a leader that goes on to lead is not named"
-    )
+    if loses_replica(held, record):
+        require(record.leader != LEADER_UNCHANGED, record, "where a replica goes, the leader is named")
+    else:
+        require(record.leader != held.leader, record, "a leader that goes on to lead is not named")
     for name in LISTS:
         require(getattr(record, name) != getattr(held, name), record, f"{name} that stay are not named")
     after = changed(held, record)
@@ -164,7 +163,7 @@ def changed(held: Partition, record: PartitionChangeRecord) -> Partition:
     return Partition(
         **lists,
         leader=record.leader if is_led_anew else held.leader,
-        leader_epoch=held.leader_epoch + (is_led_anew or loses_replica(held, record)),
+        leader_epoch=held.leader_epoch + is_led_anew,
         partition_epoch=held.partition_epoch + 1,
     )
 

@@ -42,6 +42,11 @@ class Partition:
     def is_moving(self) -> bool:
         return bool(self.adding or self.removing)
 
+    @property
+    def original(self) -> tuple[int, ...]:
+        """The replicas that a reassignment under way started from."""
+        return tuple(replica for replica in self.replicas if replica not in self.adding)
+
 
 @dataclass
 class Image:

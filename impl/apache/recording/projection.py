@@ -137,8 +137,9 @@ class Projection:
                 yield self._event("begin_shutdown", process)
         elif is_fenced_by(record):
             by_heartbeat = decision.operation == _HEARTBEAT or (not decision.operation and life.stops)
-            if by_heartbeat:
-                yield from self._asked(process, is_answered=True)
+            if by_heartbeat:  # it is let go, and ends at any time, or it asks again: the answer may be lost
+                yield from self._asked(process, is_answered=False)
+                yield event_line("lose_lifecycle_reply", process)
             else:
                 yield self._event("fence_expired", {"broker": name(broker)})
 
@@ -161,7 +162,7 @@ class Projection:
 
     def _change(self, operation: str, before: Partition, after: Partition) -> Iterator[str]:
         if operation == "alterPartitionReassignments":
-            is_cancelled = before.is_moving and not after.is_moving
+            is_cancelled = before.is_moving and not after.is_moving and after.replicas == before.original
             yield self._event("cancel_reassignment" if is_cancelled else "reassign")
         elif operation in _ELECTIONS:
             yield self._event("elect_preferred")

@@ -30,16 +30,18 @@ def change(
 ) -> tuple[PartitionChangeRecord, ...]:
     """The record by which a partition becomes as it is wanted, completed where it can be, with a leader.
 
-    Empty where that changes nothing. Of `wanted`, the epochs do not count.
+    Empty where that changes nothing. Of `wanted`, the epochs do not count. A leader that stays is named where a replica
+    goes, so that its leader epoch rises, and those that were fetching from the replica look again.
     """
     before = image.partitions[key]
     after = completed(wanted, least_isr(image, settings, key)) if wanted.is_reassigning else wanted
     leader = elect(after, may_lead)
+    leads_anew = leader != before.leader or not set(before.replicas) <= set(after.replicas)
     record = PartitionChangeRecord(
         partition_id=key[1],
         topic_id=key[0],
         isr=after.isr if after.isr != before.isr else None,
-        leader=leader if leader != before.leader else LEADER_UNCHANGED,
+        leader=leader if leads_anew else LEADER_UNCHANGED,
         replicas=after.replicas if after.replicas != before.replicas else None,
         removing_replicas=after.removing_replicas if after.removing_replicas != before.removing_replicas else None,
         adding_replicas=after.adding_replicas if after.adding_replicas != before.adding_replicas else None,

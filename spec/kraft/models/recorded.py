@@ -29,13 +29,13 @@ from checker.lang import (
     require,
     require_some,
 )
-from spec.kraft.actions import administration, broker, controller, faults, shutdown, topics
+from spec.kraft.actions import administration, broker, controller, faults, network, shutdown, topics
 from spec.kraft.actions.controller import has_valid_session
 from spec.kraft.actions.shutdown import with_reports
 from spec.kraft.decisions.log import appended
 from spec.kraft.decisions.membership import broker_in_controlled_shutdown
 from spec.kraft.decisions.partition import first_replica_among, replica_set
-from spec.kraft.design import SETTINGS
+from spec.kraft.design import SETTINGS, Design
 from spec.kraft.initial import nothing_registered
 from spec.kraft.messages import AlterIsr, Heartbeat
 from spec.kraft.metadata import Metadata, Partition, active_brokers
@@ -199,7 +199,8 @@ def begin_shutdown(s: Cluster, voter: Voter, process: Process) -> None:
     registration = require_some(controller.image.registrations[broker])
     require(s.processes[process].broker_epoch == registration.broker_epoch)
     require(s.processes[process].state == BrokerState.PENDING_CONTROLLED_SHUTDOWN)
-    require(controller.shutdowns[broker] is None and not registration.in_controlled_shutdown)
+    require(controller.shutdowns[broker] is None)
+    require(Design.shutdown_outlives_soft_state or not registration.in_controlled_shutdown)
     before = replace(controller.image)
     offset = fresh(s, MetadataOffset)
     controller.expired_leases -= {broker}
@@ -246,6 +247,7 @@ RECORDED = Model(
         ask_by_heartbeat,
         controller.handle_heartbeat,
         broker.receive_heartbeat_reply,
+        network.lose_lifecycle_reply,
         report,
         begin_shutdown,
         shutdown.sigterm,

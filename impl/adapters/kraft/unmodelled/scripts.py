@@ -17,7 +17,7 @@ from impl.kraft.messages import (
     CreateTopicRequest,
     IsrMember,
 )
-from impl.kraft.records import LEADER_UNCHANGED, TOPIC_RESOURCE, PartitionChangeRecord
+from impl.kraft.records import TOPIC_RESOURCE, PartitionChangeRecord
 
 Make = Callable[[], Asking]
 KEY = (OTHER_ID, 0)
@@ -60,7 +60,7 @@ def reassignment_of_two(make: Make) -> None:
         return asking
 
     cancel = AlterPartitionReassignmentRequest(OTHER, 0, None)
-    cancelled = PartitionChangeRecord(0, OTHER_ID, (first,), LEADER_UNCHANGED, (first,), (), ())
+    cancelled = PartitionChangeRecord(0, OTHER_ID, (first,), first, (first,), (), ())
     begun().wants(cancel, ErrorCode.NONE, (cancelled,))
     asking = begun()
     asking.ask(AlterConfigsRequest.of_one(TOPIC_RESOURCE, OTHER, MIN_INSYNC, "2"))
