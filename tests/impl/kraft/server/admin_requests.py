@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
+from kio.schema.alter_partition_reassignments.v0 import request as moves_request
 from kio.schema.create_partitions.v3 import request as partitions_request
 from kio.schema.create_topics.v7 import request as create_request
 from kio.schema.elect_leaders.v2 import request as elect_request
@@ -52,6 +53,18 @@ def grown(name: str, count: int, assignments: Assignments | None = None) -> Any:
 
 def growth(*topics: Any, validate_only: bool = False) -> Any:
     return partitions_request.CreatePartitionsRequest(topics=topics, timeout=TIMEOUT, validate_only=validate_only)
+
+
+def moved(topic: str, *partitions: tuple[int, tuple[int, ...] | None]) -> Any:
+    """Reassignments. partitions: their numbers, each with its replicas; None: what is under way is cancelled."""
+    return moves_request.AlterPartitionReassignmentsRequest(timeout=TIMEOUT, topics=(moves_request.ReassignableTopic(
+        name=TopicName(topic), partitions=tuple(
+            moves_request.ReassignablePartition(
+                partition_index=i32(at), replicas=None if replicas is None else tuple(map(BrokerId, replicas))
+            )
+            for at, replicas in partitions
+        ),
+    ),))  # fmt: skip
 
 
 def election(named: Mapping[str, tuple[int, ...]] | None) -> Any:

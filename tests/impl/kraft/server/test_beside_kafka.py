@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from kio.schema.alter_partition_reassignments.v0.response import AlterPartitionReassignmentsResponse
 from kio.schema.broker_heartbeat.v1.request import BrokerHeartbeatRequest
 from kio.schema.broker_heartbeat.v1.response import BrokerHeartbeatResponse
 from kio.schema.broker_registration.v4 import request as registration
@@ -37,6 +38,7 @@ from tests.impl.kraft.server.admin_requests import (
     election,
     grown,
     growth,
+    moved,
     new_topic,
 )
 from tests.impl.kraft.server.alone import KAFKA, OURS, Alone
@@ -47,7 +49,8 @@ FENCED = 13
 POLICY = "cleanup.policy"
 RESPONSES: dict[int, Any] = {
     19: CreateTopicsResponse, 37: CreatePartitionsResponse, 44: IncrementalAlterConfigsResponse,
-    43: ElectLeadersResponse, 62: BrokerRegistrationResponse, 63: BrokerHeartbeatResponse,
+    43: ElectLeadersResponse, 45: AlterPartitionReassignmentsResponse, 62: BrokerRegistrationResponse,
+    63: BrokerHeartbeatResponse,
 }  # fmt: skip
 UNWRITTEN = frozenset(("topicId", "brokerEpoch"))
 """What no two clusters have in common."""
@@ -83,7 +86,7 @@ class WithBrokers(Alone):
         """The records that requests of operators have written; in order those about one thing, as Kafka hashes."""
         payloads = [line.split("payload: ", 1)[1] for line in self.printed().splitlines() if "payload: " in line]
         found = [(one["type"], one["data"]) for one in map(json.loads, payloads)]
-        wanted = ("TOPIC_RECORD", "PARTITION_RECORD", "CONFIG_RECORD")
+        wanted = ("TOPIC_RECORD", "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "CONFIG_RECORD")
         kept = [
             (kind, {name: value for name, value in data.items() if name not in UNWRITTEN})
             for kind, data in found
@@ -149,6 +152,11 @@ REQUESTS: list[Any] = [
     alteration(configs_of(TOPIC, "orders", ("retention.ms", SET, "1")), validate_only=True),
     alteration(configs_of(TOPIC, "orders", ("min.insync.replicas", SET, "0")), validate_only=True),
     alteration(configs_of(TOPIC, "orders")),
+    creation(new_topic("moves", *[(11, 12)] * 6)),
+    moved("moves", (0, (11,)), (1, (12,)), (2, (12, 11)), (3, (11, 12)), (9, (11,))),
+    moved("moves", (3, (11, 13)), (4, (13, 11)), (5, (11, 11)), (2, (99,)), (1, None)),
+    moved("moves", (3, None), (4, None)),
+    moved("missing", (0, (11,))),
 ]  # fmt: skip
 
 
@@ -158,6 +166,11 @@ def errors(response: Any) -> list[tuple[str, int]]:
         elections = response.replica_election_results
         found = [(f"{topic.topic}-{one.partition_id}", one) for topic in elections for one in topic.partition_result]
         return sorted([("", int(response.error_code)), *((name, int(one.error_code)) for name, one in found)])
+    if isinstance(response, AlterPartitionReassignmentsResponse):
+        moves = [
+            (f"{topic.name}-{one.partition_index}", one) for topic in response.responses for one in topic.partitions
+        ]
+        return sorted([("", int(response.error_code)), *((name, int(one.error_code)) for name, one in moves)])
     parts = getattr(response, "topics", ()) or getattr(response, "results", ()) or getattr(response, "responses", ())
     return sorted((getattr(one, "name", "") or one.resource_name, int(one.error_code)) for one in parts)
 
