@@ -52,10 +52,11 @@ def save(trace: Trace, path: str | Path) -> None:
         raise TraceError(f"cannot write it: {error}", where=str(path)) from None
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, *, is_program: bool = False) -> None:
     """Write a file under another name beside it, then rename: it is there whole or not at all.
 
-    What is there and no file (a pipe, a terminal) is written to as it is.
+    What is there and no file (a pipe, a terminal) is written to as it is. is_program: everybody may run it, from the
+    moment on that it is there.
     Raises OSError that names `path`, ValueError for a path that none can have.
     """
     if path.exists() and not path.is_file():
@@ -68,6 +69,8 @@ def write_whole(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+            if is_program:
+                draft.chmod(0o755)
             draft.replace(path)
     finally:
         with suppress(OSError, ValueError):  # after a rename, or where it could not be made, there is no draft

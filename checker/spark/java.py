@@ -37,8 +37,7 @@ def java_home() -> str:
         "#!/bin/sh\n"
         f'for a do shift; [ "$a" = {_UNWANTED} ] || set -- "$@" "$a"; done\n'
         f'exec {shlex.quote(str(java))} "$@"\n'
-    ).encode())  # fmt: skip
-    command.chmod(0o755)
+    ).encode(), is_program=True)  # fmt: skip
     return str(home)
 
 

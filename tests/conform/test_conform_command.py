@@ -171,7 +171,7 @@ def wait_for(process: subprocess.Popen[str], text: str) -> None:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_stops_it_and_says_how_far_it_came(jobs: str) -> None:
     """Five clients: far more than is explored before the interrupt."""
-    process = start("conform", LEASE, "--impl", SERVER, "--set", "clients=5", "--max-depth", "9", "--jobs", jobs)
+    process = start("conform", LEASE, "--impl", SERVER, "--set", "clients=5", "--max-depth", "14", "--jobs", jobs)
     wait_for(process, "transitions driven")
     process.send_signal(signal.SIGINT)
     began = time.monotonic()

@@ -21,6 +21,22 @@ def _java(folder: Path, version: str) -> Path:
     return command
 
 
+def test_the_java_of_spark_can_be_run_by_others_whenever_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written anew while another process runs it."""
+    java, replace, modes = _java(tmp_path, "21.0.1"), Path.replace, list[int]()
+
+    def noted(draft: Path, target: Path) -> Path:
+        modes.append(draft.stat().st_mode & 0o777)
+        return replace(draft, target)
+
+    monkeypatch.setenv("JAVA_HOME", str(java.parent.parent))
+    monkeypatch.setattr(Path, "replace", noted)
+    assert java_home() == java_home()
+    assert modes == [0o755, 0o755]
+
+
 def test_java_is_chosen_by_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = _java(tmp_path / "old", "1.8.0_392"), _java(tmp_path / "new", "21.0.1")
     monkeypatch.setenv("JAVA_HOME", str(old.parent.parent))
