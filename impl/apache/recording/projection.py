@@ -35,8 +35,8 @@ SILENT = {"steps": 5, "actions": ["expire_lease", "expire_lease_of_live", "repor
 _VOTER = {"voter": "controller0"}
 _UNDER_WAY_MS = 2_000
 """For so long a request may lie with a controller whose sender is dead."""
-_BATCH_MS = 100
-"""A batch has the time at which it was begun: what is decided within it may be younger by as much."""
+BATCH_MS = 100
+"""A batch of Kafka's has the time at which it was begun: what is decided within it may be younger by as much."""
 _HEARTBEAT, _FENCING, _ELECTIONS = "processBrokerHeartbeat", "maybeFenceStaleBroker", ("electLeaders", "electPreferred")
 
 
@@ -45,9 +45,16 @@ def places(decisions: Sequence[Decision]) -> list[Place]:
     return [place(one) for decision in decisions for one in decision.records if one.type == "PARTITION_RECORD"]
 
 
-def trace(about: str, decisions: Sequence[Decision], journal: Sequence[Done], at: Place, brokers: int) -> str:
-    """The lines of a partition's trace. about: its name."""
-    lines = list(Projection(at, brokers).lines(decisions, journal))
+def trace(
+    about: str,
+    decisions: Sequence[Decision],
+    journal: Sequence[Done],
+    at: Place,
+    brokers: int,
+    batch_ms: int = BATCH_MS,
+) -> str:
+    """The lines of a partition's trace. about: its name. batch_ms: by how much decisions may be younger than told."""
+    lines = list(Projection(at, brokers, batch_ms).lines(decisions, journal))
     header = header_line(MODEL, constants={"brokers": brokers}, name=about, silent=SILENT)
     return "".join([header, *lines, end_line(len(lines))])
 
@@ -68,6 +75,7 @@ class Projection:
 
     at: Place
     brokers: int
+    batch_ms: int = BATCH_MS
     image: Image = field(default_factory=Image)
     _lives: dict[int, _Life] = field(default_factory=dict)
     _starts: int = 0
@@ -76,7 +84,7 @@ class Projection:
 
     def lines(self, decisions: Sequence[Decision], journal: Sequence[Done]) -> Iterator[str]:
         self._lives = {broker: _Life() for broker in range(self.brokers)}
-        placed = placed_in(decisions, journal)
+        placed = placed_in(decisions, journal, self.batch_ms)
         for number, decision in enumerate(decisions):
             for done in placed.get(number, ()):
                 yield from self._done(done)
@@ -195,26 +203,28 @@ def _is_of_lifecycle(record: MetadataRecord) -> bool:
 # The order of what was done and what was decided.
 
 
-def placed_in(decisions: Sequence[Decision], journal: Sequence[Done]) -> dict[int, list[Done]]:
+def placed_in(
+    decisions: Sequence[Decision], journal: Sequence[Done], batch_ms: int = BATCH_MS
+) -> dict[int, list[Done]]:
     """By the number of a decision, what was done before it. What was done behind the last one is left out."""
     placed: dict[int, list[Done]] = {}
     ends = dict.fromkeys((done.broker for done in journal), 0)
     for number, done in enumerate(journal):
         later = (other.time_ms for other in journal[number + 1 :] if other.broker == done.broker)
-        before = _place(decisions, done, next(later, None))
+        before = _place(decisions, done, next(later, None), batch_ms)
         ends[done.broker] = before = max(before, ends[done.broker])
         placed.setdefault(before, []).append(done)
     return placed
 
 
-def _place(decisions: Sequence[Decision], done: Done, next_ms: int | None) -> int:
+def _place(decisions: Sequence[Decision], done: Done, next_ms: int | None, batch_ms: int) -> int:
     by_time = next((n for n, one in enumerate(decisions) if one.time_ms > done.time_ms), len(decisions))
     own = [n for n, one in enumerate(decisions) if _asks(one) == done.broker]
     if done.what == CRASH:
         until_ms = min(done.time_ms + _UNDER_WAY_MS, next_ms or done.time_ms + _UNDER_WAY_MS)
         late = [n for n in own if n >= by_time and decisions[n].time_ms <= until_ms]
         return late[-1] + 1 if late else by_time
-    return min([by_time, *(n for n in own if 0 <= done.time_ms - decisions[n].time_ms <= _BATCH_MS)])
+    return min([by_time, *(n for n in own if 0 <= done.time_ms - decisions[n].time_ms <= batch_ms)])
 
 
 def _asks(decision: Decision) -> int | None:

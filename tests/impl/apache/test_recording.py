@@ -135,6 +135,7 @@ def test_a_death_stands_behind_what_its_broker_had_still_asked_for() -> None:
 def test_a_signal_stands_before_what_was_decided_for_it_in_a_batch_that_began_earlier() -> None:
     term = Done(25, SIGTERM, 0)
     assert placed_in([asked(10, 1), asked(20, 0)], [term]) == {1: [term]}
+    assert placed_in([asked(10, 1), asked(20, 0)], [term], batch_ms=0) == {2: [term]}, "where times are exact"
 
 
 def test_a_change_keeps_what_its_record_lacks() -> None:

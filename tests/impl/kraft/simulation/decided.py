@@ -143,7 +143,12 @@ class RecordedCluster(Cluster):
         about = f"seed {self.seed}"
         return {
             f"{about}, {topic_id.int} {number}": trace(
-                f"{about}, {topic_id.int} {number}", found, self.journal, (topic_id, number), self.swarm.brokers
+                f"{about}, {topic_id.int} {number}",
+                found,
+                self.journal,
+                (topic_id, number),
+                self.swarm.brokers,
+                batch_ms=0,
             )
             for topic_id, number in dict.fromkeys(places(found))
         }
