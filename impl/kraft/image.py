@@ -6,7 +6,7 @@ a broker is in the ISR, and which ones are being reassigned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 from uuid import UUID
@@ -19,6 +19,7 @@ from impl.kraft.records import (
     AccessControlEntryRecord,
     Batch,
     BrokerRegistrationChangeRecord,
+    ClientQuotaRecord,
     ConfigRecord,
     Endpoint,
     FeatureLevelRecord,
@@ -28,6 +29,7 @@ from impl.kraft.records import (
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
+    QuotaEntity,
     Record,
     RegisterBrokerRecord,
     RemoveAccessControlEntryRecord,
@@ -49,7 +51,17 @@ ALL_BROKERS = ""
 
 PartitionKey = tuple[UUID, int]
 """A topic id and a partition id."""
+Quota = tuple[tuple[tuple[str, str, bool], ...], str]
+"""What a quota is for, whatever the order of its parts, and its key: each part has its type, and its name or none."""
 RegistrationChange = FenceBrokerRecord | UnfenceBrokerRecord | BrokerRegistrationChangeRecord | UnregisterBrokerRecord
+
+
+def quota_of(entity: Iterable[QuotaEntity], key: str) -> Quota:
+    return tuple(sorted((one.entity_type, one.entity_name or "", one.entity_name is not None) for one in entity)), key
+
+
+def entity_of(quota: Quota) -> tuple[QuotaEntity, ...]:
+    return tuple(QuotaEntity(kind, name if is_named else None) for kind, name, is_named in quota[0])
 
 
 class ReplayError(ValueError):
@@ -137,6 +149,7 @@ class Image:
         self.credentials: CopyOnWriteDict[tuple[str, int], UserScramCredentialRecord] = CopyOnWriteDict()
         self.topics: CopyOnWriteDict[UUID, str] = CopyOnWriteDict()
         self.topic_ids: CopyOnWriteDict[str, UUID] = CopyOnWriteDict()
+        self.quotas: CopyOnWriteDict[Quota, float] = CopyOnWriteDict()
         self.partition_counts: CopyOnWriteDict[UUID, int] = CopyOnWriteDict()
         self.configs: CopyOnWriteDict[tuple[int, str], CopyOnWriteDict[str, str]] = CopyOnWriteDict()
         self.partitions: CopyOnWriteDict[PartitionKey, Partition] = CopyOnWriteDict()
@@ -150,6 +163,7 @@ class Image:
         other.registrations, other.features = self.registrations.copy(), self.features.copy()
         other.next_producer_id, other.kept = self.next_producer_id, self.kept.copy()
         other.acls, other.credentials = self.acls.copy(), self.credentials.copy()
+        other.quotas = self.quotas.copy()
         other.topics, other.topic_ids = self.topics.copy(), self.topic_ids.copy()
         other.partition_counts, other.configs = self.partition_counts.copy(), self.configs.copy()
         other.partitions, other.reassigning = self.partitions.copy(), self.reassigning.copy()
@@ -239,6 +253,10 @@ class Image:
                 self.credentials[record.name, record.mechanism] = record
             case RemoveUserScramCredentialRecord():
                 self.credentials.pop((record.name, record.mechanism), None)
+            case ClientQuotaRecord(entity, key, remove=True):
+                self.quotas.pop(quota_of(entity, key), None)
+            case ClientQuotaRecord(entity, key, value):
+                self.quotas[quota_of(entity, key)] = value
             case _:
                 assert_never(record)
 

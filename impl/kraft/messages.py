@@ -11,7 +11,7 @@ from uuid import UUID
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import Int8, Int16, Int32, Int64
-from impl.kraft.records import Endpoint, SupportedFeature
+from impl.kraft.records import Endpoint, QuotaEntity, SupportedFeature
 from impl.kraft.security.acls import Acl, AclFilter
 
 # KIP-631.
@@ -338,6 +338,30 @@ class AlterUserScramCredentialsResponse:
     message: str = ""
 
 
+# KIP-546: quotas of clients, of one entity.
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaChange:
+    """value: None removes the quota."""
+
+    key: str
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlterClientQuotasRequest:
+    entity: tuple[QuotaEntity, ...]
+    changes: tuple[QuotaChange, ...]
+    validate_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterClientQuotasResponse:
+    error: ErrorCode
+    message: str = ""
+
+
 WriteRequest = (
     BrokerRegistrationRequest
     | BrokerHeartbeatRequest
@@ -354,9 +378,10 @@ WriteRequest = (
     | CreateAclRequest
     | DeleteAclsRequest
     | AlterUserScramCredentialsRequest
+    | AlterClientQuotasRequest
 )
 """What may change the metadata."""
-ValidatedRequest = CreateTopicRequest | CreatePartitionsRequest | AlterConfigsRequest
+ValidatedRequest = CreateTopicRequest | CreatePartitionsRequest | AlterConfigsRequest | AlterClientQuotasRequest
 """Those of which an operator may ask what would become of them."""
 Request = WriteRequest | ListPartitionReassignmentsRequest
 Response = (
@@ -376,4 +401,5 @@ Response = (
     | CreateAclResponse
     | DeleteAclsResponse
     | AlterUserScramCredentialsResponse
+    | AlterClientQuotasResponse
 )

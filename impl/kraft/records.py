@@ -33,6 +33,7 @@ class RecordType(IntEnum):
     REMOVE_TOPIC = 9
     USER_SCRAM_CREDENTIAL = 11
     FEATURE_LEVEL = 12
+    CLIENT_QUOTA = 14
     PRODUCER_IDS = 15
     BROKER_REGISTRATION_CHANGE = 17
     ACCESS_CONTROL_ENTRY = 18
@@ -229,8 +230,27 @@ class RemoveUserScramCredentialRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class QuotaEntity:
+    """A part of what a quota is for. entity_type: user, client-id or ip. entity_name: None is whoever has no other."""
+
+    entity_type: str
+    entity_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientQuotaRecord:
+    """A quota of clients (KIP-546). remove: there is none any more, and its value does not count."""
+
+    type: ClassVar = RecordType.CLIENT_QUOTA
+    entity: tuple[QuotaEntity, ...]
+    key: str
+    value: float
+    remove: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class KeptRecord:
-    """A record of Kafka's that decides nothing here, and is kept for those who know it: an ACL, a quota, a credential.
+    """A record of Kafka's that decides nothing here, and is kept for those who know it: a delegation token.
 
     key: what it is about, of which the last one counts. value: the record as it is in the log. removes: nothing of the
     key is left after it.
@@ -266,6 +286,7 @@ DecidingRecord = (
     | RemoveAccessControlEntryRecord
     | UserScramCredentialRecord
     | RemoveUserScramCredentialRecord
+    | ClientQuotaRecord
 )
 """Those that a decision may go by, and that one writes."""
 BootstrapRecord = FeatureLevelRecord | UserScramCredentialRecord

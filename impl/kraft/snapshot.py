@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from impl.kraft.continuity import check_records
 from impl.kraft.fields import Int32, Int64, check
-from impl.kraft.image import Image
+from impl.kraft.image import Image, entity_of
 from impl.kraft.records import (
+    ClientQuotaRecord,
     ConfigRecord,
     FeatureLevelRecord,
     KeptRecord,
@@ -43,6 +44,7 @@ def snapshot_records(image: Image) -> Iterator[Record]:
     yield from producer_ids(image)
     yield from (image.acls[acl_id] for acl_id in sorted(image.acls))
     yield from (image.credentials[of] for of in sorted(image.credentials))
+    yield from quotas(image)
     yield from kept(image)
 
 
@@ -103,6 +105,11 @@ def producer_ids(image: Image) -> Iterator[Record]:
     """Whom the last ones were given to does not count any more: nobody, as in Kafka (ProducerIdsImage)."""
     if image.next_producer_id:
         yield ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=image.next_producer_id)
+
+
+def quotas(image: Image) -> Iterator[Record]:
+    for quota, value in sorted(image.quotas.items()):
+        yield ClientQuotaRecord(entity_of(quota), quota[1], value)
 
 
 def kept(image: Image) -> Iterator[Record]:

@@ -25,7 +25,7 @@ PACKAGE = "impl.kraft"
 CORE = (
     *(f"controller.{name}" for name in (
         "heartbeat", "registration", "fencing", "isr", "partitions", "reassignment", "topics", "placement", "configs",
-        "limits", "producer_ids", "access", "balancing", "features", "sessions", "settings", "controller",
+        "limits", "producer_ids", "access", "balancing", "features", "quotas", "sessions", "settings", "controller",
     )),
     *(f"security.{name}" for name in ("acls", "authorizer", "principals", "sasl", "scram", "stored")),
     *(f"broker.{name}" for name in (

@@ -6,13 +6,14 @@ before they are replayed, and what the replay makes of them is held against what
 
 from __future__ import annotations
 
-from impl.kraft.image import Image, Partition, Registration
+from impl.kraft.image import Image, Partition, Registration, quota_of
 from impl.kraft.records import (
     LEADER_UNCHANGED,
     NO_LEADER,
     AccessControlEntryRecord,
     Batch,
     BrokerRegistrationChangeRecord,
+    ClientQuotaRecord,
     ConfigRecord,
     FeatureLevelRecord,
     FenceBrokerRecord,
@@ -220,6 +221,11 @@ def look_at_replay(after: Image, record: Record, wanted: Partition | None, befor
             credential = record if isinstance(record, UserScramCredentialRecord) else None
             found_of = after.credentials.get((record.name, record.mechanism))
             require(found_of == credential, record, "its replay sets the credential, or removes it")
+        case ClientQuotaRecord():
+            quota = after.quotas.get(quota_of(record.entity, record.key))
+            require(
+                quota == (None if record.remove else record.value), record, "its replay sets the quota, or removes it"
+            )
 
 
 REGISTRATION = (

@@ -21,6 +21,7 @@ from impl.kraft.controller.heartbeat import heartbeat
 from impl.kraft.controller.isr import alter_partition
 from impl.kraft.controller.limits import OF_A_BROKER, BatchBytes, in_one_batch
 from impl.kraft.controller.producer_ids import allocate_producer_ids
+from impl.kraft.controller.quotas import alter_quotas
 from impl.kraft.controller.reassignment import alter_reassignment, elect_preferred, list_reassignments
 from impl.kraft.controller.registration import register, unregister
 from impl.kraft.controller.sessions import Sessions
@@ -33,6 +34,8 @@ from impl.kraft.image import Image
 from impl.kraft.messages import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
     AlterConfigsRequest,
     AlterConfigsResponse,
     AlterPartitionReassignmentRequest,
@@ -92,6 +95,7 @@ RESPONSES: dict[type, Callable[[ErrorCode], Response]] = {
     CreateAclRequest: CreateAclResponse,
     DeleteAclsRequest: DeleteAclsResponse,
     AlterUserScramCredentialsRequest: AlterUserScramCredentialsResponse,
+    AlterClientQuotasRequest: AlterClientQuotasResponse,
 }
 
 
@@ -217,6 +221,8 @@ class Controller:
                 return delete_acls(image, request)
             case AlterUserScramCredentialsRequest():
                 return alter_scram(image, request)
+            case AlterClientQuotasRequest():
+                return alter_quotas(image, request)
             case _:
                 assert_never(request)
 

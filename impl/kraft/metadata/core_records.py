@@ -16,6 +16,7 @@ from impl.kraft.metadata.tables import BY_NAME, BY_NUMBER
 from impl.kraft.records import (
     AccessControlEntryRecord,
     BrokerRegistrationChangeRecord,
+    ClientQuotaRecord,
     ConfigRecord,
     DecidingRecord,
     Endpoint,
@@ -26,6 +27,7 @@ from impl.kraft.records import (
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
+    QuotaEntity,
     Record,
     RecordType,
     RegisterBrokerRecord,
@@ -43,7 +45,7 @@ _SAME = (
     RegisterBrokerRecord, UnregisterBrokerRecord, TopicRecord, RemoveTopicRecord, PartitionRecord,
     PartitionChangeRecord, FenceBrokerRecord, UnfenceBrokerRecord, ConfigRecord, ProducerIdsRecord, NoOpRecord,
     AccessControlEntryRecord, RemoveAccessControlEntryRecord, UserScramCredentialRecord,
-    RemoveUserScramCredentialRecord,
+    RemoveUserScramCredentialRecord, ClientQuotaRecord,
 )  # fmt: skip
 """Those whose fields are Kafka's, one for one."""
 
@@ -53,13 +55,12 @@ _RENAMED: Mapping[type, Mapping[str, str]] = {
     UnfenceBrokerRecord: _BROKER_KEYS,
     RegisterBrokerRecord: {"endpoints": "endPoints"},
 }
-_STRUCTS: Mapping[str, Any] = {"endPoints": Endpoint, "features": SupportedFeature}
+_STRUCTS: Mapping[str, Any] = {"endPoints": Endpoint, "features": SupportedFeature, "entity": QuotaEntity}
 _VERSIONS = {RecordType.REGISTER_BROKER: 1, RecordType.BROKER_REGISTRATION_CHANGE: 1}
 """Where it is not 0: with `inControlledShutdown`."""
 
 _KEPT: Mapping[str, tuple[str, ...]] = {
     "DELEGATION_TOKEN_RECORD": ("tokenId",),
-    "CLIENT_QUOTA_RECORD": ("entity", "key"),
     "ZK_MIGRATION_STATE_RECORD": (),
     "REGISTER_CONTROLLER_RECORD": ("controllerId",),
 }
@@ -87,13 +88,11 @@ class MetadataCodec:
 
 
 def kept(record: MetadataRecord, value: bytes) -> KeptRecord:
-    """A record as it is, by what it is about: the entity of a quota is the same whatever the order of its parts."""
+    """A record as it is, by what it is about."""
     of = _REMOVING.get(record.type, record.type)
     named = [record.fields[name] for name in _KEPT[of]]
-    if of == "CLIENT_QUOTA_RECORD":
-        named[0] = sorted((one["entityType"], one["entityName"] or "", one["entityName"] is None) for one in named[0])
     key = bytes((BY_NAME[of].number,)) + repr(named).encode()
-    return KeptRecord(key, value, record.type in _REMOVING or record.fields.get("remove", False))
+    return KeptRecord(key, value, record.type in _REMOVING)
 
 
 def to_metadata(record: DecidingRecord) -> MetadataRecord:

@@ -151,16 +151,19 @@ def _alter_users(entity: Any, _: Image, refusal: ErrorCode) -> Parts:
 
 
 def _describe_users(entity: Any, image: Image, refusal: ErrorCode) -> Parts:
+    return Parts((), lambda _: describe_users(entity, image, refusal))
+
+
+def describe_users(request: Any, image: Image, refusal: ErrorCode = ErrorCode.NONE) -> Any:
     """Mechanisms and iterations: salts and keys are told to nobody."""
     refused = refusal is not ErrorCode.NONE
     known = {} if refused else scram_credentials(image)
-    asked = [user.name for user in entity.users or ()]
+    asked = [user.name for user in request.users or ()]
     names = () if refused else dict.fromkeys(asked or sorted(known))
     results = tuple(_described_user(name, known.get(name), twice=asked.count(name) > 1) for name in names)
-    entity = users_response.DescribeUserScramCredentialsResponse(
+    return users_response.DescribeUserScramCredentialsResponse(
         throttle_time=NO_TIME, error_code=wire_code(refusal), error_message=None, results=results
     )
-    return Parts((), lambda _: entity)
 
 
 def _described_user(name: str, credentials: Mapping[int, Credential] | None, *, twice: bool) -> Any:

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
+from kio.schema.alter_client_quotas.v1 import request as quotas_request
 from kio.schema.alter_partition.v3 import request as isr_request
 from kio.schema.alter_partition.v3 import response as isr_response
 from kio.schema.alter_partition_reassignments.v0 import request as moves_request
@@ -38,15 +39,15 @@ from impl.kraft.messages import (
     IsrMember,
     ListPartitionReassignmentsRequest,
 )
-from impl.kraft.server import configs_wire, topics_wire
+from impl.kraft.server import configs_wire, quotas_wire, topics_wire
 from impl.kraft.server.authorization import EVERYTHING, Rights
 from impl.kraft.server.entities import NO_TIME, wire_code
 from impl.kraft.server.parts import Parts
 from impl.runtime.entities import read_entity
 
-VERSIONS: Mapping[int, int] = {19: 7, 20: 6, 37: 3, 43: 2, 44: 1, 45: 0, 46: 0, 56: 3}
+VERSIONS: Mapping[int, int] = {19: 7, 20: 6, 37: 3, 43: 2, 44: 1, 45: 0, 46: 0, 49: 1, 56: 3}
 """By key, the version that is served: of CreateTopics, DeleteTopics, CreatePartitions, ElectLeaders,
-IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments, AlterPartition."""
+IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments, AlterClientQuotas, AlterPartition."""
 
 _NO_ID = UUID(int=0)
 _DELETE_TOPICS, _ELECT_LEADERS = 20, 43
@@ -228,5 +229,6 @@ _READ_WITH_RIGHTS: Mapping[int, tuple[type, Callable[[Any, Rights], Parts]]] = {
 _READ: Mapping[int, tuple[type, Callable[[Any], Parts]]] = {
     45: (moves_request.AlterPartitionReassignmentsRequest, _reassign),
     46: (list_request.ListPartitionReassignmentsRequest, _list_reassignments),
+    49: (quotas_request.AlterClientQuotasRequest, quotas_wire.alter_quotas),
     56: (isr_request.AlterPartitionRequest, _alter_partitions),
 }

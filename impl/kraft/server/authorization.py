@@ -14,6 +14,7 @@ OF_CLUSTER: Mapping[int, Operation] = {
     **dict.fromkeys((1, 52, 53, 54, 56, 58, 59, 62, 63, 67, 82), Operation.CLUSTER_ACTION),
     **dict.fromkeys((30, 31, 43, 45, 51, 57, 64), Operation.ALTER),
     **dict.fromkeys((29, 46, 50, 55), Operation.DESCRIBE),
+    49: Operation.ALTER_CONFIGS,
 }  # fmt: skip
 """By key, what is needed of the cluster for any of it. The others are looked at topic by topic, or need nothing."""
 

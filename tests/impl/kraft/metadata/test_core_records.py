@@ -135,8 +135,8 @@ KEPT: tuple[tuple[str, dict[str, Any], dict[str, Any], str], ...] = (
     ),
     (
         "CLIENT_QUOTA_RECORD",
-        {"entity": (quota_of("user", "a"), quota_of("client-id", None)), "key": "rate", "value": 1.5, "remove": False},
-        {"entity": (quota_of("client-id", None), quota_of("user", "a")), "key": "rate", "value": 0.0, "remove": True},
+        {"entity": (quota_of("client-id", None), quota_of("user", "a")), "key": "rate", "value": 1.5, "remove": False},
+        {"entity": (quota_of("user", "a"), quota_of("client-id", None)), "key": "rate", "value": 0.0, "remove": True},
         "CLIENT_QUOTA_RECORD",
     ),
 )  # fmt: skip

@@ -6,13 +6,14 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
+from kio.schema.alter_client_quotas.v1 import request as quotas_request
 from kio.schema.alter_partition_reassignments.v0 import request as moves_request
 from kio.schema.create_partitions.v3 import request as partitions_request
 from kio.schema.create_topics.v7 import request as create_request
 from kio.schema.elect_leaders.v2 import request as elect_request
 from kio.schema.incremental_alter_configs.v1 import request as config_request
 from kio.schema.types import BrokerId, TopicName
-from kio.static.primitive import i8, i16, i32, i32Timedelta
+from kio.static.primitive import f64, i8, i16, i32, i32Timedelta
 
 TIMEOUT = i32Timedelta.parse(datetime.timedelta(seconds=30))
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -65,6 +66,20 @@ def moved(topic: str, *partitions: tuple[int, tuple[int, ...] | None]) -> Any:
             for at, replicas in partitions
         ),
     ),))  # fmt: skip
+
+
+def quotas(*entries: tuple[Mapping[str, str | None], Mapping[str, float | None]], validate_only: bool = False) -> Any:
+    """Each: names by type of entity, None for the default; values by key, None to remove one."""
+    return quotas_request.AlterClientQuotasRequest(validate_only=validate_only, entries=tuple(
+        quotas_request.EntryData(
+            entity=tuple(quotas_request.EntityData(entity_type=kind, entity_name=name) for kind, name in names.items()),
+            ops=tuple(
+                quotas_request.OpData(key=key, value=f64(value or 0.0), remove=value is None)
+                for key, value in values.items()
+            ),
+        )
+        for names, values in entries
+    ))  # fmt: skip
 
 
 def election(named: Mapping[str, tuple[int, ...]] | None) -> Any:

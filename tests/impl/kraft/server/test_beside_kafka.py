@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from kio.schema.alter_client_quotas.v1.response import AlterClientQuotasResponse
 from kio.schema.alter_partition_reassignments.v0.response import AlterPartitionReassignmentsResponse
 from kio.schema.broker_heartbeat.v1.request import BrokerHeartbeatRequest
 from kio.schema.broker_heartbeat.v1.response import BrokerHeartbeatResponse
@@ -40,6 +41,7 @@ from tests.impl.kraft.server.admin_requests import (
     growth,
     moved,
     new_topic,
+    quotas,
 )
 from tests.impl.kraft.server.alone import KAFKA, OURS, Alone
 from tests.impl.kraft.server.controllers import CLUSTER
@@ -50,7 +52,7 @@ POLICY = "cleanup.policy"
 RESPONSES: dict[int, Any] = {
     19: CreateTopicsResponse, 37: CreatePartitionsResponse, 44: IncrementalAlterConfigsResponse,
     43: ElectLeadersResponse, 45: AlterPartitionReassignmentsResponse, 62: BrokerRegistrationResponse,
-    63: BrokerHeartbeatResponse,
+    63: BrokerHeartbeatResponse, 49: AlterClientQuotasResponse,
 }  # fmt: skip
 UNWRITTEN = frozenset(("topicId", "brokerEpoch"))
 """What no two clusters have in common."""
@@ -86,13 +88,15 @@ class WithBrokers(Alone):
         """The records that requests of operators have written; in order those about one thing, as Kafka hashes."""
         payloads = [line.split("payload: ", 1)[1] for line in self.printed().splitlines() if "payload: " in line]
         found = [(one["type"], one["data"]) for one in map(json.loads, payloads)]
-        wanted = ("TOPIC_RECORD", "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "CONFIG_RECORD")
+        wanted = ("TOPIC_RECORD", "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "CONFIG_RECORD", "CLIENT_QUOTA_RECORD")
         kept = [
             (kind, {name: value for name, value in data.items() if name not in UNWRITTEN})
             for kind, data in found
             if kind in wanted
         ]
-        return sorted(kept, key=lambda one: (one[0], one[1].get("resourceName", ""), one[1].get("name", "")))
+        return sorted(
+            kept, key=lambda one: (one[0], one[1].get("resourceName", ""), one[1].get("name", one[1].get("key", "")))
+        )
 
 
 @contextmanager
@@ -157,6 +161,19 @@ REQUESTS: list[Any] = [
     moved("moves", (3, (11, 13)), (4, (13, 11)), (5, (11, 11)), (2, (99,)), (1, None)),
     moved("moves", (3, None), (4, None)),
     moved("missing", (0, (11,))),
+    quotas(({"user": "ann"}, {"producer_byte_rate": 5.0, "request_percentage": 0.5})),
+    quotas(({"user": "ann"}, {"producer_byte_rate": 5.0}), ({"user": None}, {"consumer_byte_rate": 1.0})),
+    quotas(({"user": "ann"}, {"producer_byte_rate": None, "consumer_byte_rate": None})),
+    quotas(({"client-id": "app"}, {"controller_mutation_rate": 2.5})),
+    quotas(({"ip": "::1"}, {"connection_creation_rate": 3.0})),
+    quotas(({"user": "ann"}, {"producer_byte_rate": 1.5}), ({"user": "bob"}, {"unknown": 1.0})),
+    quotas(({"user": "ann"}, {"connection_creation_rate": 1.0}), ({"ip": "::1"}, {"producer_byte_rate": 1.0})),
+    quotas(({"user": "ann"}, {"producer_byte_rate": 0.0}), ({"user": "bob"}, {"request_percentage": -1.0})),
+    quotas(({"ip": "::1"}, {"connection_creation_rate": 2147483648.0})),
+    quotas(({"ip": None}, {"connection_creation_rate": 1.0})),
+    quotas(({"ip": "::1", "user": "ann"}, {"connection_creation_rate": 1.0}), ({}, {"producer_byte_rate": 1.0})),
+    quotas(({"host": "a"}, {"producer_byte_rate": 1.0}), ({"user": ""}, {"producer_byte_rate": 1.0})),
+    quotas(({"user": "tom"}, {"producer_byte_rate": 1.0}), validate_only=True),
 ]  # fmt: skip
 
 
@@ -171,6 +188,11 @@ def errors(response: Any) -> list[tuple[str, int]]:
             (f"{topic.name}-{one.partition_index}", one) for topic in response.responses for one in topic.partitions
         ]
         return sorted([("", int(response.error_code)), *((name, int(one.error_code)) for name, one in moves)])
+    if isinstance(response, AlterClientQuotasResponse):
+        return sorted(
+            (str(sorted((of.entity_type, of.entity_name) for of in one.entity)), int(one.error_code))
+            for one in response.entries
+        )
     parts = getattr(response, "topics", ()) or getattr(response, "results", ()) or getattr(response, "responses", ())
     return sorted((getattr(one, "name", "") or one.resource_name, int(one.error_code)) for one in parts)
 

@@ -11,7 +11,16 @@ import pytest
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import i32Timedelta
 
-from impl.kraft.server.client_requests import FETCH, INIT_PRODUCER_ID, LIST_OFFSETS, METADATA, PRODUCE, SERVED
+from impl.kraft.records import UserScramCredentialRecord
+from impl.kraft.server.client_requests import (
+    DESCRIBE_USERS,
+    FETCH,
+    INIT_PRODUCER_ID,
+    LIST_OFFSETS,
+    METADATA,
+    PRODUCE,
+    SERVED,
+)
 from impl.kraft.server.versions import request_kind, response_kind
 from impl.kraft.storage.batches import HEADER, HEADER_BYTES, Header, Record, RecordBatch, encode
 from impl.runtime.wire import RequestHeader, WireError
@@ -53,6 +62,18 @@ def fetch(offset: int, wait_ms: int = 0, **of_partition: Any) -> dict[str, Any]:
 async def fetched(one: OneBroker, version: int = 12, **of_request: Any) -> Any:
     (topic,) = (await one.ask(FETCH, version, of_request)).responses
     return topic.partitions[0]
+
+
+def test_a_broker_describes_the_users_of_its_image(tmp_path: Path) -> None:
+    one, answers = OneBroker(tmp_path), []
+    one.replay(UserScramCredentialRecord("ann", 1, b"salt", b"stored", b"server", 4_096))
+
+    async def ask() -> None:
+        answers.append(await one.ask(DESCRIBE_USERS, 0, {"users": None}))
+
+    one.run(ask)
+    (user,) = answers[0].results
+    assert user.user == "ann" and [(one.mechanism, one.iterations) for one in user.credential_infos] == [(1, 4_096)]
 
 
 @pytest.mark.parametrize("key", SERVED)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from subprocess import CalledProcessError
 from typing import Any
 
 import pytest
 
-from tests.cluster.kafka import until
+from tests.cluster.kafka import tool, until
+from tests.impl.kraft.released import VERSION, released
 from tests.impl.kraft.server.own_brokers import own_cluster
 
 pytestmark = pytest.mark.long("four processes, and clients that take seconds to be imported")
@@ -91,3 +93,25 @@ def test_aiokafka(address: str) -> None:
         await admin.close()
 
     asyncio.run(asyncio.wait_for(run(), 180))
+
+
+@released
+def test_quotas_by_the_tool_of_kafka(address: str) -> None:
+    """`kafka-configs`: what it alters is forwarded, what it describes is the broker's to say."""
+
+    def configs(*arguments: str) -> str:
+        return tool(VERSION, "kafka.admin.ConfigCommand", "--bootstrap-server", address, *arguments)
+
+    def described() -> str:
+        return configs("--describe", "--entity-type", "users")
+
+    ann, anybody = ("--entity-type", "users", "--entity-name", "ann"), ("--entity-type", "users", "--entity-default")
+    configs("--alter", *ann, "--add-config", "producer_byte_rate=1024,request_percentage=50")
+    configs("--alter", *anybody, "--add-config", "consumer_byte_rate=2048")
+    wanted = ("producer_byte_rate=1024.0", "request_percentage=50.0", "consumer_byte_rate=2048.0")
+    until(lambda: all(one in described() for one in wanted), "the broker knows all quotas")
+    configs("--alter", *ann, "--delete-config", "request_percentage")
+    until(lambda: "request_percentage" not in described(), "the broker knows that one is gone")
+    with pytest.raises(CalledProcessError) as refused:
+        configs("--alter", *ann, "--add-config", "producer_byte_rate=-1")
+    assert "must be above 0" in refused.value.stdout + refused.value.stderr
