@@ -39,6 +39,10 @@ OTHERS: tuple[Any, ...] = (
     -1,
 )
 WRONG = st.sampled_from(OTHERS)
+_OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
+    str: TEXTS, bool: st.booleans(), UUID: UUIDS, bytes: st.binary(max_size=3), type(None): st.none(),
+    float: st.sampled_from([0.0, 1.0, 0.5, -1.0, 1e300, float("inf")]),
+}  # fmt: skip
 
 
 @cache
@@ -65,4 +69,4 @@ def right(hint: Any) -> st.SearchStrategy[Any]:
         return st.builds(make, **{one.name: of(hints[one.name]) for one in fields(hint)})
     if isinstance(hint, type) and issubclass(hint, Enum):
         return st.sampled_from(list(hint))
-    return {str: TEXTS, bool: st.booleans(), UUID: UUIDS, bytes: st.binary(max_size=3), type(None): st.none()}[hint]
+    return _OF_TYPE[hint]

@@ -16,6 +16,7 @@ from impl.kraft.metadata.core_records import MetadataCodec, to_core, to_metadata
 from impl.kraft.metadata.encoding import MetadataRecord, encode
 from impl.kraft.records import (
     BrokerRegistrationChangeRecord,
+    ClientQuotaRecord,
     DecidingRecord,
     Endpoint,
     FeatureLevelRecord,
@@ -47,7 +48,9 @@ def test_every_record_of_the_cores_comes_back_or_is_refused(record: Any) -> None
     except InvalidFieldError:
         fits = False
     if fits:
-        assert CODEC.decode(CODEC.encode(record)) == record
+        again = CODEC.decode(CODEC.encode(record))
+        is_quota = isinstance(record, ClientQuotaRecord)  # whose value may be no number, which is like nothing
+        assert again == record or (is_quota and repr(again) == repr(record))
 
 
 def has_room(record: Any) -> bool:
