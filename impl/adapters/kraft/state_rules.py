@@ -113,6 +113,7 @@ IMAGE: Fields = {
     "kept": plain,
     "acls": plain,
     "credentials": plain,
+    "quotas": plain,
     "in_isr": non_empty,
     "reassigning": plain,
 }

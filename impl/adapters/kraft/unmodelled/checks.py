@@ -112,6 +112,7 @@ def contents(image: Image) -> dict[str, object]:
         "kept": dict(image.kept),
         "acls": dict(image.acls),
         "credentials": dict(image.credentials),
+        "quotas": dict(image.quotas),
         "in_isr": {broker_id: frozenset(keys) for broker_id, keys in image.in_isr.items() if keys},
         "reassigning": frozenset(image.reassigning),
     }
