@@ -18,8 +18,11 @@ def entity_bytes(entity: Any) -> bytes:
     return buffer.getvalue()
 
 
-def read_entity(kind: type, body: bytes, what: str = "") -> Any:
-    """The entity that a body is. what: the kind, for errors, if it is not its own name. Raises WireError."""
+def read_entity(kind: type, body: bytes, what: str = "", *, ignores_rest: bool = False) -> Any:
+    """The entity that a body is. what: the kind, for errors, if it is not its own name. Raises WireError.
+
+    ignores_rest: bytes behind it are nothing to complain of.
+    """
     named = what or kind.__name__
     try:
         changes: list[Change] = []
@@ -29,6 +32,6 @@ def read_entity(kind: type, body: bytes, what: str = "") -> Any:
         entity, size_bytes = read(body, 0)
     except Exception as error:  # kio has errors of several kinds for bytes that are not what they should be
         raise WireError(f"{named} cannot be read: {error}") from None
-    if size_bytes != len(body):
+    if size_bytes != len(body) and not ignores_rest:
         raise WireError(f"{len(body) - size_bytes} bytes after {named}")
     return entity

@@ -45,6 +45,7 @@ class Configuration:
     advertised_listeners: tuple[Listener, ...] = ()
     inter_broker_listener_name: str | None = None
     sasl_mechanism_controller_protocol: str = "GSSAPI"
+    sasl_mechanism_inter_broker_protocol: str = "GSSAPI"
     initial_broker_registration_timeout_ms: int = 60_000
     broker_heartbeat_interval_ms: int = 2_000
     broker_session_timeout_ms: int = 9_000
@@ -89,6 +90,14 @@ class Configuration:
         return CONTROLLER in self.process_roles
 
     @property
+    def inter_broker_listener(self) -> str:
+        """At which a broker is found by other ones. Not to be asked of a node that is none."""
+        names = [one.name for one in self.listeners]
+        found = security.inter_broker_listener(self.inter_broker_listener_name, names, self.controller_listener_names)
+        assert found is not None, "the rules ask for it"
+        return found
+
+    @property
     def all_directories(self) -> tuple[str, ...]:
         """Those that are formatted: with the metadata directory, sorted."""
         return tuple(sorted({*self.log_dirs, self.metadata_log_dir}))
@@ -113,6 +122,7 @@ READINGS: Mapping[str, Callable[[str, str], Any]] = {
     "advertised.listeners": values.listeners,
     "inter.broker.listener.name": values.name,
     "sasl.mechanism.controller.protocol": values.mechanism,
+    "sasl.mechanism.inter.broker.protocol": values.mechanism,
     "initial.broker.registration.timeout.ms": _POSITIVE,
     "broker.heartbeat.interval.ms": _POSITIVE,
     "broker.session.timeout.ms": _POSITIVE,

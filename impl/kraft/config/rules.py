@@ -102,9 +102,16 @@ def _advertised(settings: Settings) -> Said:
 
 def _inter_broker(settings: Settings) -> Said:
     name, own = settings["inter_broker_listener_name"], settings.get("listeners")
-    if name is None or own is None:
+    if own is None:
         return
     key = "inter.broker.listener.name"
+    if name is None:
+        controllers = settings.get("controller_listener_names", ())
+        others = [one.name for one in own if one.name not in controllers]
+        found = security.inter_broker_listener(name, others, controllers)
+        if BROKER in settings.get("process_roles", ()) and others and found is None:
+            yield key, f" is missing: say at which of {', '.join(others)} brokers find each other"
+        return
     if name in settings.get("controller_listener_names", ()):
         yield key, f"={name}: brokers do not talk to each other at a controller's listener; name another"
     elif BROKER in settings.get("process_roles", ()) and name not in {listener.name for listener in own}:
@@ -112,13 +119,10 @@ def _inter_broker(settings: Settings) -> Said:
 
 
 def _mechanism(settings: Settings) -> Said:
-    names = settings.get("controller_listener_names")
-    protocol = settings["listener_security_protocol_map"].get(names[0]) if names else None
-    if protocol in ("SASL_PLAINTEXT", "SASL_SSL") and settings["sasl_mechanism_controller_protocol"] == "GSSAPI":
-        yield (
-            "sasl.mechanism.controller.protocol",
-            f"=GSSAPI, its default: {security.NO_KERBEROS}",
-        )
+    for says_how, name in security.entered(settings):
+        protocol = settings["listener_security_protocol_map"].get(name, "")
+        if protocol.startswith("SASL") and settings[says_how] == security.KERBEROS:
+            yield says_how.replace("_", "."), f"={security.KERBEROS}, its default: {security.NO_KERBEROS}"
 
 
 def _backoff(settings: Settings) -> Said:

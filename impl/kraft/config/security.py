@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from impl.kraft.config import jaas
-from impl.kraft.config.values import MECHANISMS
+from impl.kraft.config.values import BROKER, MECHANISMS
 from impl.kraft.security import principals
 from impl.kraft.security.principals import DEFAULT_RULE, Rule
 from impl.runtime.properties import ConfigError, listed
 
 KERBEROS = "GSSAPI"
+_DEFAULT_LISTENER = "PLAINTEXT"
+"""Of brokers among themselves, as in Kafka without security.inter.broker.protocol, which is not read here."""
 NO_KERBEROS = "there is no Kerberos here; say PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"
 _OF_LISTENER = re.compile(r"listener\.name\.([a-z0-9_.-]+?)\.((?:ssl|sasl)\..+|[a-z0-9-]+\.sasl\.jaas\.config)")
 _JAAS = re.compile(r"(plain|scram-sha-256|scram-sha-512)\.sasl\.jaas\.config")
@@ -126,8 +128,31 @@ def problems_of(settings: Mapping[str, Any]) -> Said:
             yield from _tls(given, name, is_served=name in served)
         if protocol.startswith("SASL") and name in served:
             yield from _offered(given, name)
-        if protocol.startswith("SASL") and name == controllers[0]:
-            yield from _own_login(given, name, settings["sasl_mechanism_controller_protocol"], name in served)
+
+    for says_how, name in entered(settings):
+        if protocols.get(name, "").startswith("SASL"):
+            yield from _own_login(given, name, says_how, settings[says_how], name in served)
+
+
+def entered(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The listeners of others that a node logs in at, each after the field that says with which mechanism."""
+    controllers = settings.get("controller_listener_names")
+    if controllers:
+        yield "sasl_mechanism_controller_protocol", controllers[0]
+    own, roles = settings.get("listeners"), settings.get("process_roles") or ()
+    if own is None or controllers is None or BROKER not in roles:
+        return
+    name = inter_broker_listener(settings["inter_broker_listener_name"], [one.name for one in own], controllers)
+    if name is not None:
+        yield "sasl_mechanism_inter_broker_protocol", name
+
+
+def inter_broker_listener(given: str | None, listeners: Sequence[str], controllers: Sequence[str]) -> str | None:
+    """Where brokers find each other: as it is named, else the only one that is no controller's, else PLAINTEXT."""
+    others = [name for name in listeners if name not in controllers]
+    if given is not None or len(others) == 1:
+        return given or others[0]
+    return _DEFAULT_LISTENER if _DEFAULT_LISTENER in others else None
 
 
 def _tls(given: Given, name: str, *, is_served: bool) -> Said:
@@ -153,18 +178,19 @@ def _offered(given: Given, name: str) -> Said:
         )
 
 
-def _own_login(given: Given, name: str, mechanism: str, is_served: bool) -> Said:
+def _own_login(given: Given, name: str, says_how: str, mechanism: str, is_served: bool) -> Said:
+    whom = "brokers" if says_how == "sasl_mechanism_inter_broker_protocol" else "controllers"
     if mechanism == KERBEROS:
         return  # which is said already
     if is_served and mechanism not in given.of(name, _MECHANISMS, (KERBEROS,)):
         yield (
             given.key(name, _MECHANISMS),
-            f": the controllers log in with {mechanism}, by sasl.mechanism.controller.protocol; add it",
+            f": the {whom} log in with {mechanism}, by {says_how.replace('_', '.')}; add it",
         )
     if _login(given.jaas(name, mechanism)) is None:
         yield (
             given.key(name, _jaas_key(mechanism)),
-            f": this node logs in at the controllers with {mechanism}; say {jaas.MODULES[mechanism]} required "
+            f": this node logs in at the {whom} with {mechanism}; say {jaas.MODULES[mechanism]} required "
             'username="..." password="...";',
         )
 

@@ -31,6 +31,12 @@ _IMPLYING: Mapping[int, frozenset[int]] = {
 """By operation, those whose permission permits it, too. A denial implies nothing."""
 
 
+_ANY_NAME = "hardcode"
+"""What Kafka asks about first, too."""
+_UNNAMED = "\0"
+"""In no name: behind a prefix, a resource that no ACL names."""
+
+
 class Authorizer:
     """super_users: as principals are written."""
 
@@ -60,6 +66,18 @@ class Authorizer:
             return False
         permitting = {operation, Operation.ALL} | _IMPLYING.get(operation, frozenset())
         return any(acl.permission_type == Permission.ALLOW and acl.operation in permitting for acl in of_caller)
+
+    def allows_somewhere(
+        self, image: Image, principal: Principal, host: str, operation: Operation, resource_type: int
+    ) -> bool:
+        """Whether it is permitted for some resource of the type (Authorizer.authorizeByResourceType)."""
+        if self.allows(image, principal, host, operation, resource_type, _ANY_NAME):
+            return True
+        if not image.features:
+            return False
+        named = [name for of_type, name in self._literal if of_type == resource_type]
+        named += [name + _UNNAMED for of_type, name in self._prefixed if of_type == resource_type]
+        return any(self.allows(image, principal, host, operation, resource_type, name) for name in named)
 
     def _take(self, image: Image) -> None:
         """Index the ACLs of an image, unless they are indexed."""

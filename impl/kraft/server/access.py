@@ -1,4 +1,4 @@
-"""The listeners of a controller, with their security, and how it gets into those of the others."""
+"""The listeners of a node, with their security, and how it gets into those of the others."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Credentials:
 
 
 class Doors:
-    """The listeners of a controller. Raises ConfigError where a file of TLS is not what it should be."""
+    """The listeners of a node. Raises ConfigError where a file of TLS is not what it should be."""
 
     def __init__(
         self, configuration: Configuration, credentials: Credentials, serve: Serve, frame_bytes: int,
@@ -73,7 +73,7 @@ class Doors:
         self._listeners: list[tuple[Endpoint, SessionListener, SSLContext | None]] = []
         for endpoint in configuration.listeners:
             security = configuration.security[endpoint.name]
-            begin = partial(Connection, security, credentials.exchanges(security), limits, serve)
+            begin = partial(Connection, endpoint.name, security, credentials.exchanges(security), limits, serve)
             listener = SessionListener(begin, log, None if idle_ms < 0 else idle_ms / 1000)
             tls = None if security.tls is None else server_context(security.tls)
             self._listeners.append((endpoint, listener, tls))
@@ -90,11 +90,20 @@ class Doors:
 
 def access_of(configuration: Configuration) -> Access:
     """How a node gets into the controllers' listener. Raises ConfigError."""
-    security = configuration.security[configuration.controller_listener_names[0]]
+    mechanism = configuration.sasl_mechanism_controller_protocol
+    return _access(configuration.security[configuration.controller_listener_names[0]], mechanism)
+
+
+def access_to_brokers(configuration: Configuration) -> Access:
+    """How a broker gets into those of the others at which brokers find each other. Raises ConfigError."""
+    mechanism = configuration.sasl_mechanism_inter_broker_protocol
+    return _access(configuration.security[configuration.inter_broker_listener], mechanism)
+
+
+def _access(security: ListenerSecurity, mechanism: str) -> Access:
     tls = None if security.tls is None else client_context(security.tls)
     if security.sasl is None:
         return OPEN if tls is None else Access(tls)
-    mechanism = configuration.sasl_mechanism_controller_protocol
     return Access(tls, Identity(mechanism, *security.sasl.logins[mechanism]))
 
 

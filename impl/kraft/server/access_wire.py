@@ -103,7 +103,12 @@ def _deleted(acl: Acl) -> Any:
 
 
 def _describe(entity: Any, image: Image, refusal: ErrorCode) -> Parts:
-    asked, says = _filter(entity), ""
+    return Parts((), lambda _: describe_acls(entity, image, refusal))
+
+
+def describe_acls(request: Any, image: Image, refusal: ErrorCode = ErrorCode.NONE) -> Any:
+    """Those of an image that the filter means, by resource."""
+    asked, says = _filter(request), ""
     if refusal is ErrorCode.NONE and (says := problem_of_filter(asked)):
         refusal = ErrorCode.INVALID_REQUEST
     found = sorted(acl for _, acl in acls_of(image) if matches(asked, acl)) if refusal is ErrorCode.NONE else ()
@@ -115,10 +120,9 @@ def _describe(entity: Any, image: Image, refusal: ErrorCode) -> Parts:
             found, key=lambda acl: (acl.resource_type, acl.resource_name, acl.pattern_type)
         )
     )
-    entity = describe_response.DescribeAclsResponse(
+    return describe_response.DescribeAclsResponse(
         throttle_time=NO_TIME, error_code=wire_code(refusal), error_message=says or None, resources=resources
     )
-    return Parts((), lambda _: entity)
 
 
 def _described(acl: Acl) -> Any:

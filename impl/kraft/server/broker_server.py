@@ -10,7 +10,6 @@ from uuid import uuid4
 
 from impl.kraft.broker import Broker, BrokerSettings, BrokerState
 from impl.kraft.config.configuration import Configuration
-from impl.kraft.config.values import Listener as Address
 from impl.kraft.effects import Send as SendToController
 from impl.kraft.effects import SetTimer as SetBrokerTimer
 from impl.kraft.fields import InvalidFieldError
@@ -22,7 +21,8 @@ from impl.kraft.raft.effects import Send, SetTimer, Timer
 from impl.kraft.raft.messages import Request, Response
 from impl.kraft.records import Endpoint, SupportedFeature
 from impl.kraft.recovered import recovered_broker_node, recovered_ends
-from impl.kraft.server.access import access_of
+from impl.kraft.server.access import Credentials, Doors, access_of, access_to_brokers, authorizer_of
+from impl.kraft.server.bootstrap import read_bootstrap_records
 from impl.kraft.server.broker_wire import Request as OfBroker
 from impl.kraft.server.client_requests import ClientRequests
 from impl.kraft.server.cluster_told import ClusterTold
@@ -38,14 +38,13 @@ from impl.kraft.storage.directories import lock_directories, read_directories
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.storage.storage import QuorumStorage
 from impl.kraft.tools.bootstrap import RELEASES
-from impl.runtime.listener import Listener
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop
 from impl.runtime.properties import ConfigError
 
 _FEATURES = (SupportedFeature(METADATA_VERSION, min(RELEASES.values()), max(RELEASES.values())),)
-_PLAINTEXT = 0
-"""Its number in a registration."""
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+"""Each at its number in a registration."""
 _MOST_ANSWER_BYTES = 101 << 20
 """Of a controller or leader, which answers with a batch at least, of whatever size."""
 
@@ -56,27 +55,25 @@ class BrokerEndedError(Exception):
     """The broker is none any more, without being told to stop. The message says why."""
 
 
-def broker_endpoint_of(configuration: Configuration) -> Address:
-    """Where a broker listens. Raises ConfigError where that is not served."""
-    endpoint, *others = configuration.listeners
-    if others:
-        names = ", ".join(one.name for one in others)
-        raise ConfigError(f"listeners: one is served, {endpoint.name}, and {names} beside it not yet")
-    protocol = configuration.listener_security_protocol_map[endpoint.name]
-    if protocol != "PLAINTEXT":
-        raise ConfigError(f"listener.security.protocol.map: {endpoint.name}:{protocol} is not served, only PLAINTEXT")
-    name = configuration.controller_listener_names[0]
-    if (of_controllers := configuration.listener_security_protocol_map[name]) != "PLAINTEXT":
-        raise ConfigError(
-            f"listener.security.protocol.map: a broker speaks with controllers in PLAINTEXT yet, not {of_controllers}"
-        )
-    if not endpoint.port:
-        raise ConfigError(f"listeners: {endpoint.name} needs a port, as others are told it")
+def require_served(configuration: Configuration) -> None:
+    """Raises ConfigError for what a broker cannot do yet."""
+    for endpoint in configuration.listeners:
+        if not endpoint.port:
+            raise ConfigError(f"listeners: {endpoint.name} needs a port, as others are told it")
     if len(configuration.log_dirs) > 1:
         raise ConfigError("log.dirs: a broker keeps its logs in one directory yet; name one")
     if configuration.metrics_port is not None:
         raise ConfigError("metrics.port: a broker serves no metrics yet; remove it")
-    return endpoint
+
+
+def endpoints_of(configuration: Configuration) -> tuple[Endpoint, ...]:
+    """Where others find a broker, as it registers: each of its listeners, as it is advertised if it is."""
+    advertised = {one.name: one for one in configuration.advertised_listeners}
+    protocols = configuration.listener_security_protocol_map
+    found = (advertised.get(one.name, one) for one in configuration.listeners)
+    return tuple(
+        Endpoint(one.name, one.host, one.port, _PROTOCOLS.index(protocols[one.name])) for one in found
+    )  # fmt: skip
 
 
 class BrokerServer:
@@ -85,8 +82,8 @@ class BrokerServer:
     def __init__(self, configuration: Configuration, disk: RealDisk) -> None:
         """Raises ConfigError, StorageError, BitRotError."""
         self._configuration = configuration
-        self._endpoint = broker_endpoint_of(configuration)
-        access = access_of(configuration)
+        require_served(configuration)
+        access, between_brokers = access_of(configuration), access_to_brokers(configuration)
         self._random = random.Random()
         clock_ms = clock()
         with ExitStack() as undone:
@@ -97,6 +94,7 @@ class BrokerServer:
             cluster_id = identities[configuration.metadata_log_dir].cluster_id
             self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
             undone.callback(self._storage.close)
+            bootstrap = read_bootstrap_records(disk, configuration.metadata_log_dir)
             self._logs = StoredReplicaLogs(disk, configuration.log_dirs[0])
             self._node = self._made(cluster_id)
             undone.pop_all()
@@ -113,10 +111,14 @@ class BrokerServer:
             addresses, client_id, timeout_ms, _MOST_ANSWER_BYTES, lambda: self._node.leader, access
         )
         self._steps = Steps(self._node, self._loop)
-        told = ClusterTold(self._steps, cluster_id, self._endpoint.name)
-        self._following = Following(self._steps, self._loop, told.address_of, _MOST_ANSWER_BYTES)
-        requests = ClientRequests(self._steps, self._channel, told)
-        self._listener = Listener(requests.handle, logger, configuration.socket_request_max_bytes)
+        told = ClusterTold(self._steps, cluster_id)
+        name = configuration.inter_broker_listener
+        self._following = Following(
+            self._steps, self._loop, lambda broker: told.address_of(broker, name), _MOST_ANSWER_BYTES, between_brokers
+        )
+        requests = ClientRequests(self._steps, self._channel, told, authorizer_of(configuration))
+        credentials = Credentials(lambda: self._node.broker.image, bootstrap)
+        self._doors = Doors(configuration, credentials, requests.handle, configuration.socket_request_max_bytes, logger)
         self._is_told = self._is_recovered = False
         self._applied_offset = -1
         self._said: dict[str, object] = {}
@@ -124,12 +126,9 @@ class BrokerServer:
     def _made(self, cluster_id: str) -> BrokerNode:
         """The node, by what its directories have. Raises StorageError."""
         configuration = self._configuration
-        advertised = next(
-            (one for one in configuration.advertised_listeners if one.name == self._endpoint.name), self._endpoint
-        )
         settings = BrokerSettings(
             configuration.node_id, cluster_id,
-            listeners=(Endpoint(advertised.name, advertised.host, advertised.port, _PLAINTEXT),),
+            listeners=endpoints_of(configuration),
             features=_FEATURES,
             heartbeat_interval_ms=configuration.broker_heartbeat_interval_ms,
             initial_registration_timeout_ms=configuration.initial_broker_registration_timeout_ms,
@@ -150,13 +149,14 @@ class BrokerServer:
         """Serve until `stop`. Raises OSError where the address is taken, StorageError, BrokerEndedError."""
         is_orderly = False
         try:
-            await self._listener.start(self._endpoint.host or "0.0.0.0", self._endpoint.port)
-            log(logger, "started", {"port": self._endpoint.port, "logs": len(self._node.broker.logs)})
+            await self._doors.open()
+            ports = [endpoint.port for endpoint in self._configuration.listeners]
+            log(logger, "started", {"ports": ports, "logs": len(self._node.broker.logs)})
             self._loop.post(self._begin)
             await self._loop.run()
             is_orderly = True
         finally:
-            await self._listener.stop()
+            await self._doors.close()
             self._peers.close()
             self._channel.close()
             await self._disk_work.ended()

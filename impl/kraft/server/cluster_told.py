@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode as WireErrorCode
 
 from impl.kraft.image import Partition, Registration
 from impl.kraft.records import NO_LEADER, Endpoint
+from impl.kraft.security.acls import Operation
+from impl.kraft.server.authorization import EVERYTHING, Rights
 from impl.kraft.server.entities import NO_TIME
 from impl.kraft.server.steps import Steps
 from impl.runtime.client import Address
@@ -20,55 +22,71 @@ _BROKERS = 1
 _ALL_OF_FIRST_VERSION = 0
 
 
+class Named(NamedTuple):
+    """A topic that is asked for. name, topic_id: None where there is none. by_id: it was asked for by its id."""
+
+    name: str | None
+    topic_id: UUID | None
+    by_id: bool = False
+
+
 class ClusterTold:
-    """listener: the name of the one at which clients are, and so are told others."""
+    """listener: by its name, the one at which who asks is, and so is told others."""
 
-    def __init__(self, steps: Steps, cluster_id: str, listener: str) -> None:
-        self._steps, self._cluster_id, self._listener = steps, cluster_id, listener
+    def __init__(self, steps: Steps, cluster_id: str) -> None:
+        self._steps, self._cluster_id = steps, cluster_id
 
-    def endpoint_of(self, registration: Registration) -> Endpoint | None:
-        return next((one for one in registration.endpoints if one.name == self._listener), None)
-
-    def address_of(self, broker_id: int) -> Address | None:
+    def address_of(self, broker_id: int, listener: str) -> Address | None:
         """Where a broker of the image listens."""
         registration = self._steps.node.broker.image.registrations.get(broker_id)
-        endpoint = None if registration is None else self.endpoint_of(registration)
+        endpoint = None if registration is None else endpoint_of(registration, listener)
         return None if endpoint is None else (endpoint.host, endpoint.port)
 
     # Metadata.
 
-    def metadata(self, request: Any, version: int) -> dict[str, Any]:
+    def metadata(self, request: Any, version: int, listener: str, rights: Rights = EVERYTHING) -> dict[str, Any]:
         """The response, by field. Topics are not made by asking for them."""
-        alive = [one["node_id"] for one in self._alive()]
+        brokers = self._alive(listener)
+        alive = [one["node_id"] for one in brokers]
         return {
-            "throttle_time": NO_TIME, "brokers": self._alive(), "cluster_id": self._cluster_id,
+            "throttle_time": NO_TIME, "brokers": brokers, "cluster_id": self._cluster_id,
             "controller_id": self._steps.node.broker.broker_id if alive else -1,  # forwards, as any broker does
-            "topics": [self._topic(*named, alive) for named in self._asked(request, version)],
+            "topics": [self._topic(named, alive, rights) for named in self._asked(request, version, rights)],
             "error_code": WireErrorCode.none,
         }  # fmt: skip
 
-    def _alive(self) -> list[dict[str, Any]]:
+    def _alive(self, listener: str) -> list[dict[str, Any]]:
         return [
             {"node_id": one.broker_id, "host": endpoint.host, "port": endpoint.port, "rack": one.rack}
             for one in self._steps.node.broker.alive_brokers()
-            if (endpoint := self.endpoint_of(one)) is not None
+            if (endpoint := endpoint_of(one, listener)) is not None
         ]
 
-    def _asked(self, request: Any, version: int) -> Iterable[tuple[str | None, UUID | None]]:
-        """Names and ids of topics; of one that is not there, what was asked for."""
+    def _asked(self, request: Any, version: int, rights: Rights) -> Iterable[Named]:
+        """Of one that is not there, what was asked for. Who asks for all is told of those that they may describe."""
         image = self._steps.node.broker.image
         if request.topics is None or (version == _ALL_OF_FIRST_VERSION and not request.topics):
-            return [(name, topic_id) for name, topic_id in sorted(image.topic_ids.items())]
-        found: list[tuple[str | None, UUID | None]] = []
+            return [
+                Named(name, topic_id)
+                for name, topic_id in sorted(image.topic_ids.items())
+                if rights.of_topic(Operation.DESCRIBE, name)
+            ]
+        found: list[Named] = []
         for topic in request.topics:
             topic_id = getattr(topic, "topic_id", None)
             if topic_id is not None and topic_id.int:
-                found.append((image.topics.get(topic_id), topic_id))
+                found.append(Named(image.topics.get(topic_id), topic_id, by_id=True))
             else:
-                found.append((str(topic.name), image.topic_ids.get(topic.name)))
+                found.append(Named(str(topic.name), image.topic_ids.get(topic.name)))
         return found
 
-    def _topic(self, name: str | None, topic_id: UUID | None, alive: list[int]) -> dict[str, Any]:
+    def _topic(self, named: Named, alive: list[int], rights: Rights) -> dict[str, Any]:
+        """Who may not describe a topic is told no more than they knew, not even whether it is there."""
+        name, topic_id = named.name, named.topic_id
+        if name is not None and not rights.of_topic(Operation.DESCRIBE, name):
+            code = WireErrorCode.topic_authorization_failed
+            told = ("", topic_id) if named.by_id else (name, None)
+            return {"error_code": code, "name": told[0], "topic_id": told[1], "partitions": ()}
         if name is None or topic_id is None:
             code = WireErrorCode.unknown_topic_id
             if name is not None:
@@ -83,7 +101,7 @@ class ClusterTold:
 
     # DescribeCluster.
 
-    def describe_cluster(self, request: Any) -> dict[str, Any]:
+    def describe_cluster(self, request: Any, listener: str) -> dict[str, Any]:
         """The response, by field. A broker tells of brokers; who asks for controllers asks one of these (KIP-919)."""
         wrong = int(getattr(request, "endpoint_type", _BROKERS)) != _BROKERS
         registrations = self._steps.node.broker.image.registrations
@@ -94,7 +112,7 @@ class ClusterTold:
                 "is_fenced": one.fenced,
             }
             for _, one in sorted(registrations.items())
-            if (endpoint := self.endpoint_of(one)) is not None and (shows_fenced or not one.fenced)
+            if (endpoint := endpoint_of(one, listener)) is not None and (shows_fenced or not one.fenced)
         ]  # fmt: skip
         return {
             "throttle_time": NO_TIME,
@@ -103,6 +121,10 @@ class ClusterTold:
             "cluster_id": self._cluster_id, "controller_id": self._steps.node.broker.broker_id,
             "brokers": [] if wrong else brokers,
         }  # fmt: skip
+
+
+def endpoint_of(registration: Registration, listener: str) -> Endpoint | None:
+    return next((one for one in registration.endpoints if one.name == listener), None)
 
 
 def _partition(index: int, partition: Partition, alive: list[int]) -> dict[str, Any]:

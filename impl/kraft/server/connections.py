@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from kio.schema.sasl_authenticate.v0 import request as authenticate_0_request
@@ -40,10 +41,11 @@ _FLEXIBLE = 2
 
 
 class Caller(NamedTuple):
-    """Who asks, and from where."""
+    """Who asks, and from where. listener: at which; empty where a broker forwards it."""
 
     principal: Principal
     host: str
+    listener: str = ""
 
 
 Serve = Callable[[RequestHeader, bytes, Caller], Awaitable[bytes | None]]
@@ -58,16 +60,16 @@ class Limits(NamedTuple):
 
 
 class Connection:
-    """A session of a listener. exchanges: of the mechanisms that it offers, each with what begins one."""
+    """A session of a listener. exchanges: of the mechanisms that this offers, each with what begins one."""
 
     def __init__(
-        self, security: ListenerSecurity, exchanges: Mapping[str, Callable[[], Exchange]], limits: Limits, serve: Serve,
-        peer: Peer,
+        self, name: str, security: ListenerSecurity, exchanges: Mapping[str, Callable[[], Exchange]], limits: Limits,
+        serve: Serve, peer: Peer,
     ) -> None:  # fmt: skip
         """Raises WireError where its certificate is nobody's."""
-        self._limits, self._serve, self._host = limits, serve, peer.host
+        self._limits, self._serve, self._of = limits, serve, partial(Caller, host=peer.host, listener=name)
         self._login = Login(exchanges) if security.sasl is not None else None
-        self._caller = None if self._login is not None else Caller(_of_certificate(security, peer), peer.host)
+        self._caller = None if self._login is not None else self._of(_of_certificate(security, peer))
 
     @property
     def max_frame_bytes(self) -> int:
@@ -80,7 +82,7 @@ class Connection:
             return await self._authenticate(header, body)
         if self._caller is None and header.api_key != API_VERSIONS:
             raise WireError(f"API {header.api_key} before a login is complete")
-        return await self._serve(header, body, self._caller or Caller(ANONYMOUS, self._host))
+        return await self._serve(header, body, self._caller or self._of(ANONYMOUS))
 
     def _handshake(self, header: RequestHeader, body: bytes) -> bytes | Last:
         _require_version(header)
@@ -111,7 +113,7 @@ class Connection:
                 error, says = ErrorCode.SASL_AUTHENTICATION_FAILED, str(failed)
                 await asyncio.sleep(self._limits.delay_ms / 1000)
             if self._login.principal is not None:
-                self._caller = Caller(self._login.principal, self._host)
+                self._caller = self._of(self._login.principal)
         entity = response(error_code=wire_code(error), error_message=says, auth_bytes=answer)
         written = (NO_TAGS if is_flexible else b"") + entity_bytes(entity)
         return Last(written) if error is ErrorCode.SASL_AUTHENTICATION_FAILED else written

@@ -7,11 +7,11 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
 from kio.schema.errors import ErrorCode
 
 from impl.kraft.server import envelope
 from impl.kraft.server.broker_wire import Request, Response, key_of, read_response, request_bytes
+from impl.kraft.server.connections import Caller
 from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.peers import OPEN, Access, Connection
 from impl.kraft.server.versions import answer_bytes, made, read_body, request_kind, response_kind
@@ -24,15 +24,13 @@ LOST = (OSError, TimeoutError, WireError)
 """What `ask` and `send` raise where there is no answer."""
 _FORWARDED_FOR_S, _RETRY_S = 30.0, 0.1
 """How long a client's request is forwarded until a controller is active, as Kafka's request.timeout.ms."""
-_ANONYMOUS = b"\0\0" + entity_bytes(DefaultPrincipalData(type_="User", name="ANONYMOUS", token_authenticated=False))
-"""With the version of its form before it, as Kafka writes it (DefaultKafkaPrincipalBuilder.serialize)."""
 
 DELETE_TOPICS, ELECT_LEADERS = 20, 43
 _PREFERRED = 0
 """The only leaders that the first version of ElectLeaders elects."""
 FORWARDED: Mapping[int, tuple[int, int]] = {
-    19: (2, 7), DELETE_TOPICS: (1, 6), 37: (0, 3), ELECT_LEADERS: (0, 2), 44: (0, 1), 45: (0, 0), 46: (0, 0),
-    49: (0, 1), 51: (0, 0), 55: (0, 2), 64: (0, 0),
+    19: (2, 7), DELETE_TOPICS: (1, 6), 30: (1, 3), 31: (1, 3), 37: (0, 3), ELECT_LEADERS: (0, 2), 44: (0, 1),
+    45: (0, 0), 46: (0, 0), 49: (0, 1), 51: (0, 0), 55: (0, 2), 64: (0, 0),
 }  # fmt: skip
 """What clients may ask for through a broker (see `envelope.FORWARDED`): the newest version is forwarded."""
 
@@ -65,28 +63,23 @@ class ControllerChannel:
             connection.close()
             raise
 
-    async def forward(self, header: RequestHeader, body: bytes) -> bytes:
+    async def forward(self, header: RequestHeader, body: bytes, caller: Caller) -> bytes:
         """The body of the answer to a client's request. Raises WireError; ConnectionError: no controller was active."""
         key = header.api_key
         _, newest = FORWARDED[key]
         request = _upgraded(key, newest, read_body(key, header.api_version, body))
         within = entity_bytes(made(request_kind(key, newest), request))
-        answer = read_entity(response_kind(key, newest), await self._forwarded(key, newest, within))
+        answer = read_entity(response_kind(key, newest), await self._forwarded(key, newest, within, caller))
         return answer_bytes(key, header.api_version, answer)
 
     def close(self) -> None:
         for connection in self._connections.values():
             connection.close()
 
-    async def _forwarded(self, key: int, version: int, within: bytes) -> bytes:
+    async def _forwarded(self, key: int, version: int, within: bytes, caller: Caller) -> bytes:
         number = next(self._numbers)
         data = wire.request_bytes(RequestHeader(key, version, number, self._client_id), NO_TAGS + within)
-        enveloped = entity_bytes(
-            made(
-                request_kind(envelope.KEY, envelope.VERSION),
-                {"request_data": data, "request_principal": _ANONYMOUS, "client_host_address": bytes([127, 0, 0, 1])},
-            )
-        )
+        enveloped = envelope.request_bytes(data, caller)
         ends_s = asyncio.get_running_loop().time() + _FORWARDED_FOR_S
         while asyncio.get_running_loop().time() < ends_s:
             try:

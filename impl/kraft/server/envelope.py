@@ -65,6 +65,17 @@ def _host(address: bytes) -> str:
         raise WireError(f"a client's address of {len(address)} bytes") from None
 
 
+def request_bytes(data: bytes, caller: Caller) -> bytes:
+    """The body of an envelope around a request, header and all."""
+    within = DefaultPrincipalData(type_=caller.principal.type, name=caller.principal.name, token_authenticated=False)
+    principal = _PRINCIPAL_VERSION.to_bytes(2, "big") + entity_bytes(within)
+    return entity_bytes(
+        EnvelopeRequest(
+            request_data=data, request_principal=principal, client_host_address=ip_address(caller.host).packed
+        )
+    )
+
+
 def enveloped(header: RequestHeader, answer: bytes) -> bytes:
     """The body of the response, around the answer to a request with this header."""
     data = response_bytes(header.correlation_id, NO_TAGS + answer)

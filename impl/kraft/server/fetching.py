@@ -5,6 +5,7 @@ There are no fetch sessions: every request names all that it wants (KIP-227 allo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
@@ -16,6 +17,8 @@ from impl.kraft.broker import FetchRequest, FetchResponse, PartitionLeader
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
 from impl.kraft.node import BrokerEffects
+from impl.kraft.security.acls import Operation
+from impl.kraft.server.authorization import EVERYTHING, Rights
 from impl.kraft.server.entities import NO_TIME, wire_code
 from impl.kraft.server.replica_logs import StoredReplicaLog
 from impl.kraft.server.steps import Steps
@@ -27,11 +30,15 @@ LATEST, EARLIEST, OF_LATEST_TIME, EARLIEST_LOCAL = -1, -2, -3, -4
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is wanted of a partition. topic, topic_id: one of them is known from the request; topic_id None: neither."""
+    """What is wanted of a partition. topic, topic_id: one of them is known from the request; topic_id None: neither.
+
+    is_permitted: who asks may have it.
+    """
 
     topic: str
     topic_id: UUID | None
     wire: Any
+    is_permitted: bool
 
     @property
     def key(self) -> PartitionKey | None:
@@ -49,25 +56,36 @@ class Fetching:
         self._told: dict[tuple[int, PartitionKey], int] = {}
         """The high watermark that a follower was told last."""
 
-    async def fetch(self, request: Any) -> dict[str, Any]:
+    async def fetch(self, request: Any, rights: Rights = EVERYTHING) -> dict[str, Any]:
         """The response, by field. Raises WireError."""
         if getattr(request, "session_id", 0) != 0:
             return _fetched(WireErrorCode.fetch_session_id_not_found, [])
-        asked = [self._asked(topic, one) for topic in request.topics for one in topic.partitions]
         state = getattr(request, "replica_state", request)
+        is_follower = int(state.replica_id) != NO_REPLICA
+        may_follow = is_follower and rights.of_cluster(Operation.CLUSTER_ACTION)
+        asked = [
+            self._asked(topic, one, lambda name: may_follow if is_follower else rights.of_topic(Operation.READ, name))
+            for topic in request.topics
+            for one in topic.partitions
+        ]
         wait_s = request.max_wait / timedelta(seconds=1)
-        if int(state.replica_id) == NO_REPLICA:
+        if is_follower and not may_follow:
+            return _fetched(WireErrorCode.none, [(one, _partition(one, self._leader(one)[1])) for one in asked])
+        if not is_follower:
             most, least = int(request.max_bytes), int(request.min_bytes)
             await self._steps.waiting.until(lambda: self._has_enough(asked, least), wait_s)
             return _fetched(WireErrorCode.none, self._read(asked, most))
         replica, epoch = int(state.replica_id), int(getattr(state, "replica_epoch", -1))
         return await self._fetch_as_replica([(one, _of_replica(one, replica, epoch)) for one in asked], wait_s)
 
-    def _asked(self, topic: Any, wire: Any) -> Asked:
+    def _asked(self, topic: Any, wire: Any, permits: Callable[[str], bool]) -> Asked:
+        """permits: who asks may have what is of the topic of this name."""
         image = self._steps.node.broker.image
         if hasattr(topic, "topic_id"):
-            return Asked("", topic.topic_id or UUID(int=0), wire)
-        return Asked(str(topic.topic), image.topic_ids.get(topic.topic), wire)
+            topic_id = topic.topic_id or UUID(int=0)
+            name = image.topics.get(topic_id)
+            return Asked("", topic_id, wire, name is None or permits(name))
+        return Asked(str(topic.topic), image.topic_ids.get(topic.topic), wire, permits(topic.topic))
 
     # Consumers.
 
@@ -104,6 +122,8 @@ class Fetching:
     def _leader(self, asked: Asked) -> tuple[PartitionLeader | None, WireErrorCode]:
         """Who leads here, and why a consumer cannot be served."""
         broker = self._steps.node.broker
+        if not asked.is_permitted:
+            return None, WireErrorCode.topic_authorization_failed
         leader, code = leader_of(self._steps, asked.key, int(getattr(asked.wire, "current_leader_epoch", -1)))
         if asked.topic_id is not None and not asked.topic and asked.topic_id not in broker.image.topics:
             return None, WireErrorCode.unknown_topic_id
@@ -164,18 +184,20 @@ class Fetching:
 
     # Offsets.
 
-    def list_offsets(self, request: Any) -> dict[str, Any]:
+    def list_offsets(self, request: Any, rights: Rights = EVERYTHING) -> dict[str, Any]:
         """The response, by field."""
         topics = [
-            {"name": topic.name, "partitions": [self._offset(str(topic.name), one) for one in topic.partitions]}
+            {"name": topic.name, "partitions": [self._offset(topic.name, one, rights) for one in topic.partitions]}
             for topic in request.topics
         ]
         return {"throttle_time": NO_TIME, "topics": topics}
 
-    def _offset(self, topic: str, wire: Any) -> dict[str, Any]:
+    def _offset(self, topic: str, wire: Any, rights: Rights) -> dict[str, Any]:
         topic_id = self._steps.node.broker.image.topic_ids.get(topic)
         key = None if topic_id is None else (topic_id, int(wire.partition_index))
         leader, code = leader_of(self._steps, key, int(getattr(wire, "current_leader_epoch", -1)))
+        if not rights.of_topic(Operation.DESCRIBE, topic):
+            leader, code = None, WireErrorCode.topic_authorization_failed
         offset, timestamp_ms, epoch = -1, -1, -1
         if leader is not None and code is WireErrorCode.none:
             asked_ms, log = int(wire.timestamp), _log(leader)

@@ -15,7 +15,7 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.node import BrokerEffects
 from impl.kraft.server.broker_wire import code_of
 from impl.kraft.server.controller_channel import LOST
-from impl.kraft.server.peers import Connection
+from impl.kraft.server.peers import OPEN, Access, Connection
 from impl.kraft.server.steps import Steps
 from impl.kraft.server.versions import made, request_kind, response_kind
 from impl.kraft.storage.batches import OF_PRODUCERS, BatchError, header_at
@@ -34,13 +34,14 @@ logger = logging.getLogger(__name__)
 
 
 class Following:
-    """address_of: where a broker listens, as far as is known."""
+    """address_of: where a broker listens, as far as is known. access: how this one gets in there."""
 
     def __init__(
-        self, steps: Steps, loop: CoreLoop[Any], address_of: Callable[[int], Address | None], max_frame_bytes: int
-    ) -> None:
+        self, steps: Steps, loop: CoreLoop[Any], address_of: Callable[[int], Address | None], max_frame_bytes: int,
+        access: Access = OPEN,
+    ) -> None:  # fmt: skip
         self._steps, self._loop, self._address_of = steps, loop, address_of
-        self._max_frame_bytes = max_frame_bytes
+        self._max_frame_bytes, self._access = max_frame_bytes, access
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._failing = set[int]()
 
@@ -63,7 +64,7 @@ class Following:
                 if address is None:
                     await asyncio.sleep(_BACKOFF_S)
                     continue
-                at, connection = address, connection or Connection(address, self._max_frame_bytes)
+                at, connection = address, connection or Connection(address, self._max_frame_bytes, self._access)
                 if not await self._fetched(leader, connection, requests):
                     await asyncio.sleep(_BACKOFF_S)
         finally:

@@ -18,6 +18,8 @@ from impl.kraft.image import PartitionKey
 from impl.kraft.messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from impl.kraft.node import BrokerEffects
 from impl.kraft.records import TOPIC_RESOURCE
+from impl.kraft.security.acls import Operation
+from impl.kraft.server.authorization import EVERYTHING, Rights
 from impl.kraft.server.controller_channel import LOST, ControllerChannel
 from impl.kraft.server.entities import NO_TIME, wire_code
 from impl.kraft.server.producers import NO_PRODUCER
@@ -55,7 +57,7 @@ class Producing:
         self._ids = iter(range(0))
         self._asking = asyncio.Lock()
 
-    async def produce(self, request: Any) -> dict[str, Any] | None:
+    async def produce(self, request: Any, rights: Rights = EVERYTHING) -> dict[str, Any] | None:
         """The response, by field; None where the producer waits for none. Raises WireError."""
         acks = int(request.acks)
         asked = [(topic, one) for topic in request.topic_data for one in topic.partition_data]
@@ -64,14 +66,16 @@ class Producing:
             return produced([Part(topic.name, int(one.index), code) for topic, one in asked])
 
         def appended(now_ms: int) -> tuple[list[Part], BrokerEffects]:
-            return [self._append(topic.name, int(one.index), one.records, acks) for topic, one in asked], []
+            return [self._append(topic.name, int(one.index), one.records, acks, rights) for topic, one in asked], []
 
         parts = await self._steps.take(appended)
         if acks == ACKS_OF_ALL:
             await self._steps.waiting.until(lambda: self._acknowledged(parts), request.timeout / timedelta(seconds=1))
         return None if acks == NO_ACKS else produced(parts)
 
-    def _append(self, topic: str, index: int, records: bytes | None, acks: int) -> Part:
+    def _append(self, topic: str, index: int, records: bytes | None, acks: int, rights: Rights) -> Part:
+        if not rights.of_topic(Operation.WRITE, topic):
+            return Part(topic, index, WireErrorCode.topic_authorization_failed)
         broker = self._steps.node.broker
         topic_id = broker.image.topic_ids.get(topic)
         if topic_id is None or (topic_id, index) not in broker.image.partitions:
@@ -126,10 +130,12 @@ class Producing:
 
     # Producer ids.
 
-    async def init_producer_id(self, request: Any) -> dict[str, Any]:
+    async def init_producer_id(self, request: Any, rights: Rights = EVERYTHING) -> dict[str, Any]:
         """The response, by field. Ids come from the controller in blocks, and none is given twice."""
         if request.transactional_id is not None:
             return _with_id(WireErrorCode.unsupported_version, NO_PRODUCER, -1)
+        if not rights.of_cluster(Operation.IDEMPOTENT_WRITE) and not rights.of_some_topic(Operation.WRITE):
+            return _with_id(WireErrorCode.cluster_authorization_failed, NO_PRODUCER, -1)
         async with self._asking:
             number = next(self._ids, None)
             if number is None:

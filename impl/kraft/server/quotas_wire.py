@@ -50,15 +50,16 @@ def _entity(entry: Any) -> tuple[QuotaEntity, ...]:
 # Descriptions, which brokers give of their images (ClientQuotasImage.describe).
 
 
-def describe_quotas(image: Image, request: Any) -> dict[str, Any]:
-    """The response, by field. request: of any version."""
-    problem = problem_of_filter(request.components)
+def describe_quotas(request: Any, image: Image, refusal: ErrorCode = ErrorCode.NONE) -> dict[str, Any]:
+    """The response, by field. request: of any version. refusal: of all of it."""
+    problem = "" if refusal is not ErrorCode.NONE else problem_of_filter(request.components)
+    error = ErrorCode.INVALID_REQUEST if problem else refusal
     found = sorted((quota, value) for quota, value in image.quotas.items() if is_meant(quota, request))
     return {
         "throttle_time": NO_TIME,
-        "error_code": wire_code(ErrorCode.INVALID_REQUEST if problem else ErrorCode.NONE),
+        "error_code": wire_code(error),
         "error_message": problem or None,
-        "entries": None if problem else list(map(_described, _by_entity(found))),
+        "entries": None if error is not ErrorCode.NONE else list(map(_described, _by_entity(found))),
     }
 
 

@@ -35,6 +35,7 @@ from impl.kraft.recovered import recovered_ends, recovered_node
 from impl.kraft.server import about, access_wire, admin_wire, connections, controller_wire, envelope, quorum_wire
 from impl.kraft.server.access import Credentials, Doors, access_of, authorizer_of
 from impl.kraft.server.authorization import Rights, rights_of
+from impl.kraft.server.bootstrap import read_bootstrap_records
 from impl.kraft.server.connections import Caller
 from impl.kraft.server.disk_work import DiskWork
 from impl.kraft.server.entities import NO_TAGS, without_tags
@@ -42,10 +43,9 @@ from impl.kraft.server.measures import NOBODY, Measures, Seen
 from impl.kraft.server.peers import Peers
 from impl.kraft.server.settings import controller_settings, raft_settings, snapshot_settings, storage_settings
 from impl.kraft.server.versions import API_VERSIONS, api_versions
-from impl.kraft.storage.directories import BOOTSTRAP, lock_directories, read_bootstrap, read_directories
+from impl.kraft.storage.directories import lock_directories, read_directories
 from impl.kraft.storage.disk import Disk
 from impl.kraft.storage.effects import AppendToLog
-from impl.kraft.storage.errors import StorageError
 from impl.kraft.storage.storage import QuorumStorage
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop, monotonic_ms
@@ -95,7 +95,7 @@ class ControllerServer:
             cluster_id = identities[configuration.metadata_log_dir].cluster_id
             self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
             undone.callback(self._storage.close)
-            bootstrap = _bootstrap(disk, configuration.metadata_log_dir)
+            bootstrap = read_bootstrap_records(disk, configuration.metadata_log_dir)
             self._node = _node(configuration, cluster_id, bootstrap, self._storage)
             clock_ms = self._clock_ms = clock()
             self._about = about.About(
@@ -345,20 +345,6 @@ def clock() -> Callable[[], int]:
     """A clock that starts at the time of day, for the times of batches, and then never goes back, for timers."""
     ahead_ms = time.time_ns() // 1_000_000 - monotonic_ms()
     return lambda: monotonic_ms() + ahead_ms
-
-
-def _bootstrap(disk: Disk, directory: str) -> tuple[BootstrapRecord, ...]:
-    """The levels of features, and credentials, that a formatted directory begins with. Raises StorageError."""
-    codec, found = MetadataCodec(), list[BootstrapRecord]()
-    for stored in read_bootstrap(disk, directory):
-        try:
-            record = codec.decode(stored.value or b"")
-        except ValueError as error:
-            raise StorageError(f"{directory}/{BOOTSTRAP}: {error}") from None
-        if not isinstance(record, BootstrapRecord):
-            raise StorageError(f"{directory}/{BOOTSTRAP}: no cluster begins with a {type(record).__name__}")
-        found.append(record)
-    return tuple(found)
 
 
 def _node(

@@ -35,9 +35,12 @@ def response_kind(key: int, version: int) -> Any:
 
 
 def read_body(key: int, version: int, body: bytes) -> Any:
-    """The request that stands behind a header of version 1, tags and all. Raises WireError."""
+    """The request that stands behind a header of version 1, tags and all. Raises WireError.
+
+    What stands behind it is ignored, as in Kafka: librdkafka 2.16 has a byte there (AlterUserScramCredentials).
+    """
     kind = request_kind(key, version)
-    return read_entity(kind, without_tags(body) if kind.__flexible__ else body)
+    return read_entity(kind, without_tags(body) if kind.__flexible__ else body, ignores_rest=True)
 
 
 def answer_bytes(key: int, version: int, given: object) -> bytes:

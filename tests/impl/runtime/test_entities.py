@@ -104,10 +104,11 @@ def test_a_string_that_is_longer_than_its_message_is_refused() -> None:
         read_entity(SyncGroupResponse, bytes(6) + b"\x00\x00\x7f\xff\x00", "the answer")
 
 
-def test_what_stands_behind_is_refused() -> None:
+def test_what_stands_behind_is_refused_unless_it_is_ignored() -> None:
     made = CreateTopicsRequest(topics=())
     with pytest.raises(WireError, match="2 bytes after CreateTopicsRequest"):
         read_entity(CreateTopicsRequest, entity_bytes(made) + b"??")
+    assert read_entity(CreateTopicsRequest, entity_bytes(made) + b"??", ignores_rest=True) == made
 
 
 def tagged(*fields: tuple[int, bytes]) -> bytes:

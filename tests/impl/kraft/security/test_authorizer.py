@@ -190,3 +190,30 @@ def test_filters_that_mean_nothing(changes: dict[str, object]) -> None:
 
 def test_an_image_has_what_was_added() -> None:
     assert list(acls_of(image_with(acl()))) == [(UUID(int=1), acl())]
+
+
+def somewhere(*acls: Acl, principal: Principal = ANN) -> bool:
+    authorizer = Authorizer(("User:root",), allows_without_acls=False)
+    return authorizer.allows_somewhere(image_with(*acls), principal, HOST, Operation.READ, TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("acls", "permitted"),
+    [
+        ((), False),
+        ((acl(),), True),
+        ((acl(operation=Operation.WRITE),), False),
+        ((acl(principal="User:bob"),), False),
+        ((acl(resource=ResourceType.GROUP),), False),
+        ((acl(), acl(permission=DENY)), False),
+        ((acl(), acl("other", permission=DENY)), True),
+        ((acl(), acl("*", permission=DENY)), False),
+        ((acl(), acl("or", permission=DENY, pattern=PREFIXED)), False),
+        ((acl("*"), acl(permission=DENY)), True),
+        ((acl(pattern=PREFIXED), acl(permission=DENY)), True),
+        ((acl(pattern=PREFIXED), acl("ord", permission=DENY, pattern=PREFIXED)), False),
+    ],
+)
+def test_what_is_permitted_for_some_resource(acls: tuple[Acl, ...], permitted: bool) -> None:
+    assert somewhere(*acls) is permitted
+    assert somewhere(*acls, principal=Principal("User", "root"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,15 @@ VOTERS = (1, 2, 3)
 class Controllers:
     """Formatted, and each started with `start`. processes: the last one of each node."""
 
-    def __init__(self, folder: Path, more: Mapping[str, object] | None = None) -> None:
-        """more: settings of all of them."""
+    def __init__(self, folder: Path, more: Mapping[str, object] | None = None, formatting: Sequence[str] = ()) -> None:
+        """more: settings of all of them. formatting: further arguments of `kafka-storage format`."""
         self._folder, self._more = folder, {"metadata.max.idle.interval.ms": 100, **(more or {})}
         self.ports = dict(zip(VOTERS, free_ports(len(VOTERS)), strict=True))
         self.processes: dict[int, ManagedProcess] = {}
         self._started: list[ManagedProcess] = []
         for node in VOTERS:
             self.properties(node).write_text(self._text(node))
-            assert storage(["format", "-c", str(self.properties(node)), "-t", CLUSTER]) == 0
+            assert storage(["format", "-c", str(self.properties(node)), "-t", CLUSTER, *formatting]) == 0
 
     def properties(self, node: int) -> Path:
         return self._folder / f"{node}.properties"
@@ -110,9 +110,11 @@ class Controllers:
 
 
 @contextmanager
-def controllers(folder: Path, more: Mapping[str, object] | None = None) -> Iterator[Controllers]:
-    """Three that have started, and are gone at the end. more: settings of all of them."""
-    found = Controllers(folder, more)
+def controllers(
+    folder: Path, more: Mapping[str, object] | None = None, formatting: Sequence[str] = ()
+) -> Iterator[Controllers]:
+    """Three that have started, and are gone at the end. more, formatting: as of `Controllers`."""
+    found = Controllers(folder, more, formatting)
     try:
         for node in VOTERS:
             found.start(node)

@@ -25,8 +25,11 @@ from impl.kraft.records import (
     TopicRecord,
     UnfenceBrokerRecord,
 )
+from impl.kraft.security.authorizer import Authorizer
+from impl.kraft.security.principals import ANONYMOUS, Principal
 from impl.kraft.server.client_requests import ClientRequests
 from impl.kraft.server.cluster_told import ClusterTold
+from impl.kraft.server.connections import Caller
 from impl.kraft.server.controller_channel import ControllerChannel
 from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.replica_logs import StoredReplicaLogs
@@ -52,7 +55,7 @@ class NoController(ControllerChannel):
 class OneBroker:
     """Registered and unfenced, with another broker beside it that is known from metadata alone."""
 
-    def __init__(self, folder: Path, *, topic_first: bool = False) -> None:
+    def __init__(self, folder: Path, *, topic_first: bool = False, authorizer: Authorizer | None = None) -> None:
         """topic_first: the metadata has a topic, which this broker leads, before it has the brokers."""
         settings = BrokerSettings(ID, "cluster", heartbeat_interval_ms=60_000)
         room = StoredReplicaLogs(RealDisk(), str(folder))
@@ -63,7 +66,7 @@ class OneBroker:
             lambda timer, now_ms: node.on_timer(cast(Any, timer), now_ms), self._carry_out, before_each=self._look
         )
         self.steps = Steps(node, self.loop)
-        self.requests = ClientRequests(self.steps, NoController(), ClusterTold(self.steps, "cluster", "PLAINTEXT"))
+        self.requests = ClientRequests(self.steps, NoController(), ClusterTold(self.steps, "cluster"), authorizer)
         self._offset = 0
         self._numbers = iter(range(1, 1 << 20))
         self.broker.start(0)
@@ -103,11 +106,12 @@ class OneBroker:
         """Partition 0 by a record of the metadata log."""
         self.replay(PartitionChangeRecord(topic_id=TOPIC_ID, partition_id=0, **fields))
 
-    async def ask(self, key: int, version: int, given: dict[str, Any]) -> Any:
+    async def ask(self, key: int, version: int, given: dict[str, Any], of: Principal = ANONYMOUS) -> Any:
         """The response to a request, by the schemas of its version."""
         kind, answered = request_kind(key, version), response_kind(key, version)
         body = (NO_TAGS if kind.__flexible__ else b"") + entity_bytes(made(kind, given))
-        answer = await self.requests.handle(RequestHeader(key, version, next(self._numbers), "test"), body)
+        header, caller = RequestHeader(key, version, next(self._numbers), "test"), Caller(of, "127.0.0.1", "PLAINTEXT")
+        answer = await self.requests.handle(header, body, caller)
         if answer is None:
             return None
         return read_entity(answered, without_tags(answer) if answered.__flexible__ else answer)

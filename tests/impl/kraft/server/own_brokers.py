@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,16 @@ BROKERS = (11, 12, 13)
 class OwnBrokers:
     """Formatted, and each started with `start`. controllers: started."""
 
-    def __init__(self, folder: Path, cluster: Controllers, more: Mapping[str, object], nodes: tuple[int, ...]) -> None:
+    def __init__(
+        self, folder: Path, cluster: Controllers, more: Mapping[str, object], nodes: tuple[int, ...], listener: str
+    ) -> None:
         self.controllers, self.nodes, self._folder = cluster, nodes, folder
         self.ports = dict(zip(nodes, free_ports(len(nodes)), strict=True))
         self.processes: dict[int, ManagedProcess] = {}
         for node in nodes:
             self.properties(node).write_text(
                 f"process.roles=broker\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
-                f"controller.quorum.voters={cluster.voters}\nlisteners=PLAINTEXT://127.0.0.1:{self.ports[node]}\n"
+                f"controller.quorum.voters={cluster.voters}\nlisteners={listener}://127.0.0.1:{self.ports[node]}\n"
                 "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
                 f"log.dirs={folder}/broker{node}\n" + "".join(f"{key}={value}\n" for key, value in more.items())
             )
@@ -68,12 +70,16 @@ class OwnBrokers:
 
 @contextmanager
 def own_cluster(
-    folder: Path, more: Mapping[str, object] | None = None, nodes: tuple[int, ...] = BROKERS
-) -> Iterator[OwnBrokers]:
-    """Three controllers and brokers that run, and are gone at the end. more: settings of all of them."""
+    folder: Path, more: Mapping[str, object] | None = None, nodes: tuple[int, ...] = BROKERS,
+    listener: str = "PLAINTEXT", formatting: Sequence[str] = (),
+) -> Iterator[OwnBrokers]:  # fmt: skip
+    """Three controllers and brokers that run, and are gone at the end.
+
+    more: settings of all. listener: of brokers. formatting: of controllers, as of `Controllers`.
+    """
     settings = {"broker.session.timeout.ms": 6_000, "broker.heartbeat.interval.ms": 500, **(more or {})}
-    with controllers(folder, settings) as cluster:
-        found = OwnBrokers(folder, cluster, settings, nodes)
+    with controllers(folder, settings, formatting) as cluster:
+        found = OwnBrokers(folder, cluster, settings, nodes, listener)
         try:
             for node in nodes:
                 found.start(node)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from impl.kraft.config.configuration import Configuration, load
+from impl.kraft.records import Endpoint
 from impl.kraft.server.__main__ import main
-from impl.kraft.server.broker_server import BrokerEndedError, BrokerServer, broker_endpoint_of
+from impl.kraft.server.broker_server import BrokerEndedError, BrokerServer, endpoints_of, require_served
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.tools.storage import main as storage
 from impl.runtime.properties import ConfigError
@@ -37,17 +38,22 @@ def configuration(folder: Path, **changed: str) -> Configuration:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"listeners": "PLAINTEXT://127.0.0.1:1,TLS://127.0.0.1:2"}, "TLS beside it not yet"),
-        ({"listeners": "TLS://127.0.0.1:1"}, "TLS:SSL is not served"),
         ({"listeners": "PLAINTEXT://127.0.0.1:0"}, "PLAINTEXT needs a port"),
-        ({"listener_security_protocol_map": "CONTROLLER:SSL,PLAINTEXT:PLAINTEXT"}, "in PLAINTEXT yet, not SSL"),
+        ({"listeners": "PLAINTEXT://127.0.0.1:1,TLS://127.0.0.1:0"}, "TLS needs a port"),
         ({"log_dirs": "/tmp/a,/tmp/b"}, "one directory yet"),
         ({"metrics_port": "9404"}, "no metrics yet"),
     ],
 )
 def test_what_is_not_served_is_said(tmp_path: Path, changed: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        broker_endpoint_of(configuration(tmp_path, **changed))
+        require_served(configuration(tmp_path, **changed))
+
+
+def test_a_broker_registers_each_listener_as_it_is_advertised(tmp_path: Path) -> None:
+    found = configuration(
+        tmp_path, listeners="PLAINTEXT://127.0.0.1:1,TLS://127.0.0.1:2", advertised_listeners="TLS://127.0.0.2:3"
+    )
+    assert endpoints_of(found) == (Endpoint("PLAINTEXT", "127.0.0.1", 1, 0), Endpoint("TLS", "127.0.0.2", 3, 1))
 
 
 def test_a_process_has_one_role(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from kio.schema.errors import ErrorCode
 from kio.static.primitive import i32Timedelta
 
 from impl.kraft.records import UserScramCredentialRecord
+from impl.kraft.security.principals import ANONYMOUS
 from impl.kraft.server.client_requests import (
     DESCRIBE_USERS,
     FETCH,
@@ -21,12 +22,14 @@ from impl.kraft.server.client_requests import (
     PRODUCE,
     SERVED,
 )
+from impl.kraft.server.connections import Caller
 from impl.kraft.server.versions import request_kind, response_kind
 from impl.kraft.storage.batches import HEADER, HEADER_BYTES, Header, Record, RecordBatch, encode
 from impl.runtime.wire import RequestHeader, WireError
 from tests.impl.kraft.server.one_broker import EPOCHS, ID, OTHER, TOPIC, TOPIC_ID, OneBroker
 
 LATEST, EARLIEST = -1, -2
+ANYBODY = Caller(ANONYMOUS, "127.0.0.1", "PLAINTEXT")
 
 
 def batch(*values: bytes, timestamp_ms: int = 0) -> bytes:
@@ -135,9 +138,9 @@ def test_who_is_not_served_is_told_why(tmp_path: Path) -> None:
         assert (await fetched(one, **fetch(0, current_leader_epoch=2))).error_code is ErrorCode.unknown_leader_epoch
         assert (await fetched(one, **fetch(1, current_leader_epoch=1))).error_code is ErrorCode.offset_out_of_range
         with pytest.raises(WireError, match="API 11 is not served"):
-            await one.requests.handle(RequestHeader(11, 0, 1, "test"), b"")
+            await one.requests.handle(RequestHeader(11, 0, 1, "test"), b"", ANYBODY)
         with pytest.raises(WireError, match="version 18 is not served"):
-            await one.requests.handle(RequestHeader(FETCH, 18, 1, "test"), b"")
+            await one.requests.handle(RequestHeader(FETCH, 18, 1, "test"), b"", ANYBODY)
 
     one.run(what)
 

@@ -22,13 +22,16 @@ from impl.kraft.messages import (
     Request,
     Response,
 )
+from impl.kraft.security.principals import Principal
 from impl.kraft.server import admin_wire, envelope
+from impl.kraft.server.connections import Caller
 from impl.kraft.server.controller_channel import FORWARDED, ControllerChannel
 from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.versions import made, request_kind, response_kind
 from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import RequestHeader, WireError
 
+CALLER = Caller(Principal("User", "ann"), "127.0.0.2")
 TIMEOUT = i32Timedelta.parse(timedelta(seconds=1))
 
 
@@ -44,7 +47,7 @@ class Controller(ControllerChannel):
         assert (key, version) == (envelope.KEY, envelope.VERSION)
         if self._refusals:
             return envelope.refusal(self._refusals.pop(0))
-        header, within, _ = envelope.read_envelope(body)
+        header, within, self.caller = envelope.read_envelope(body)
         assert header.api_version == FORWARDED[header.api_key][1] == admin_wire.VERSIONS[header.api_key]
         parts = admin_wire.read_parts(header.api_key, within, Image())
         self.requests = parts.requests
@@ -55,7 +58,7 @@ def forwarded(controller: Controller, key: int, version: int, given: dict[str, A
     """What a client is answered, by the schemas of its version."""
     kind, answered = request_kind(key, version), response_kind(key, version)
     body = (NO_TAGS if kind.__flexible__ else b"") + entity_bytes(made(kind, given))
-    answer = asyncio.run(controller.forward(RequestHeader(key, version, 5, "client"), body))
+    answer = asyncio.run(controller.forward(RequestHeader(key, version, 5, "client"), body, CALLER))
     return read_entity(answered, without_tags(answer) if answered.__flexible__ else answer)
 
 
@@ -65,7 +68,7 @@ def test_topics_are_created_in_old_and_new_versions(version: int) -> None:
     topic = {"name": "orders", "num_partitions": 2, "replication_factor": 3, "assignments": (), "configs": ()}
     answer = forwarded(controller, 19, version, {"topics": [topic], "timeout": TIMEOUT, "validate_only": False})
     (asked,) = controller.requests
-    assert isinstance(asked, CreateTopicRequest)
+    assert isinstance(asked, CreateTopicRequest) and controller.caller == CALLER
     assert (asked.name, asked.num_partitions, asked.replication_factor) == ("orders", 2, 3)
     assert [one.error_code for one in answer.topics] == [WireErrorCode.topic_already_exists]
 
