@@ -10,7 +10,7 @@ from impl.kraft.config import jaas, security
 from impl.kraft.config.configuration import parse
 from impl.kraft.security.principals import DEFAULT_RULE
 from impl.runtime.properties import ConfigError
-from tests.impl.kraft.config.test_configuration import CONTROLLER, PLAIN, problems, text
+from tests.impl.kraft.config.test_configuration import BROKER, CONTROLLER, PLAIN, problems, text
 
 OF_CONTROLLER = "listener.name.controller."
 PLAIN_KEY = f"{OF_CONTROLLER}plain.sasl.jaas.config"
@@ -75,6 +75,49 @@ def test_each_thing_that_is_missing(protocol: str, changes: dict[str, str | None
     given = {"listener.security.protocol.map": f"CONTROLLER:{protocol}", **TLS, **SASL, **changes}
     found = [one for _, one in problems(text(CONTROLLER, **given))]
     assert any(says in one for one in found), found
+
+
+BROKERS = "listener.name.inside.plain.sasl.jaas.config"
+OF_BROKER = {
+    "listeners": "INSIDE://127.0.0.1:1,OUTSIDE://127.0.0.1:2", "inter.broker.listener.name": "INSIDE",
+    "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,INSIDE:SASL_PLAINTEXT,OUTSIDE:PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN", "sasl.mechanism.inter.broker.protocol": "PLAIN", BROKERS: PLAIN,
+}  # fmt: skip
+
+
+def test_a_broker_logs_in_at_the_others() -> None:
+    configuration, findings = parse(text(BROKER, **OF_BROKER))
+    assert configuration is not None, findings.problems
+    assert configuration.inter_broker_listener == "INSIDE"
+    sasl = configuration.security["INSIDE"].sasl
+    assert sasl is not None and sasl.logins == {"PLAIN": ("a", "b")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"inter.broker.listener.name": None}, "say at which of INSIDE, OUTSIDE brokers find each other"),
+        ({"sasl.mechanism.inter.broker.protocol": None}, "sasl.mechanism.inter.broker.protocol=GSSAPI, its default"),
+        ({"sasl.enabled.mechanisms": "SCRAM-SHA-256"}, "the brokers log in with PLAIN, by sasl.mechanism.inter.broker"),
+        ({BROKERS: PLAIN.replace("username", "x")}, "this node logs in at the brokers with PLAIN"),
+    ],
+)
+def test_what_a_broker_lacks_to_log_in_at_the_others(changes: dict[str, str | None], says: str) -> None:
+    found = [one for _, one in problems(text(BROKER, **{**OF_BROKER, **changes}))]
+    assert any(says in one for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("given", "listeners", "expected"),
+    [
+        ("INSIDE", ["INSIDE", "OUTSIDE"], "INSIDE"),
+        (None, ["CONTROLLER", "OUTSIDE"], "OUTSIDE"),
+        (None, ["OUTSIDE", "PLAINTEXT"], "PLAINTEXT"),
+        (None, ["OUTSIDE", "INSIDE"], None),
+    ],
+)
+def test_where_brokers_find_each_other(given: str | None, listeners: list[str], expected: str | None) -> None:
+    assert security.inter_broker_listener(given, listeners, ["CONTROLLER"]) == expected
 
 
 def test_all_of_them_are_said_at_once() -> None:
