@@ -79,7 +79,8 @@ def test_each_thing_that_is_missing(protocol: str, changes: dict[str, str | None
 
 BROKERS = "listener.name.inside.plain.sasl.jaas.config"
 OF_BROKER = {
-    "listeners": "INSIDE://127.0.0.1:1,OUTSIDE://127.0.0.1:2", "inter.broker.listener.name": "INSIDE",
+    "listeners": "INSIDE://127.0.0.1:1,OUTSIDE://127.0.0.1:2", "advertised.listeners": None,
+    "inter.broker.listener.name": "INSIDE",
     "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,INSIDE:SASL_PLAINTEXT,OUTSIDE:PLAINTEXT",
     "sasl.enabled.mechanisms": "PLAIN", "sasl.mechanism.inter.broker.protocol": "PLAIN", BROKERS: PLAIN,
 }  # fmt: skip
