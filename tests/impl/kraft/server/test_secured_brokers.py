@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.cluster.certificates import Authority
-from tests.cluster.kafka import until
+from tests.cluster.kafka import tool, until
+from tests.impl.kraft.released import VERSION, released
 from tests.impl.kraft.server.own_brokers import OwnBrokers, own_cluster
-from tests.impl.kraft.server.secured import plain_module, tls_settings
+from tests.impl.kraft.server.secured import PLAIN_MODULE, plain_module, tls_settings
 
 pytestmark = pytest.mark.long("five processes, and clients that take seconds to be imported")
 SCRAM, TOPIC, PARTITIONS = "SCRAM-SHA-512", "orders", 2
 USERS = {"node": "n-secret", "admin": "a-secret"}
 """Of PLAIN, super users. Those of SCRAM are made by the test, with names and passwords that are the same."""
+SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 VALUES = {b"%d" % number for number in range(50)}
 
 
@@ -161,6 +163,41 @@ def test_who_may_not_alter_is_refused_by_the_controller(place: Place) -> None:
         admin.create_topics([NewTopic("mine", 1, 1)])["mine"].result(60)
     with pytest.raises(KafkaException, match="TOPIC_AUTHORIZATION_FAILED"):
         admin.delete_topics([TOPIC])[TOPIC].result(60)
+
+
+@released
+def test_the_tools_of_kafka(place: Place, tmp_path: Path) -> None:
+    """`kafka-acls` lists and alters what is the log's, `kafka-topics` shows who asks what they may see."""
+
+    def of(user: str, mechanism: str, module: str) -> Path:
+        path = tmp_path / f"{user}.properties"
+        login = f'{module} required username="{user}" password="{USERS.get(user, user)}";'
+        path.write_text(
+            f"security.protocol=SASL_SSL\nsasl.mechanism={mechanism}\nsasl.jaas.config={login}\n"
+            f"ssl.truststore.type=PEM\nssl.truststore.location={place.truststore}\n"
+        )
+        return path
+
+    address = ("--bootstrap-server", place.brokers.addresses, "--command-config")
+    as_admin, as_ann = of("admin", "PLAIN", PLAIN_MODULE), of("ann", SCRAM, SCRAM_MODULE)
+
+    def topics(who: Path) -> set[str]:
+        return set(tool(VERSION, "org.apache.kafka.tools.TopicCommand", *address, who, "--list").split())
+
+    def acls(*arguments: str) -> str:
+        return tool(VERSION, "org.apache.kafka.tools.AclCommand", *address, as_admin, *arguments)
+
+    tool(VERSION, "org.apache.kafka.tools.TopicCommand", *address, as_admin, "--create", "--topic", "secret")
+    until(lambda: topics(as_admin) == {TOPIC, "secret"}, "a super user sees both")
+    assert topics(as_ann) == {TOPIC}
+    described = ("--topic", "secret", "--allow-principal", "User:ann", "--operation", "Describe")
+    acls("--add", *described)
+    until(lambda: topics(as_ann) == {TOPIC, "secret"}, "ann sees it, too")
+    assert "(principal=User:ann, host=*, operation=DESCRIBE, permissionType=ALLOW)" in acls(
+        "--list", "--topic", "secret"
+    )
+    acls("--remove", "--force", *described)
+    until(lambda: topics(as_ann) == {TOPIC}, "ann does not any more")
 
 
 def test_no_secret_is_logged(place: Place) -> None:
