@@ -27,6 +27,7 @@ from impl.kraft.server.broker_wire import Request as OfBroker
 from impl.kraft.server.client_requests import ClientRequests
 from impl.kraft.server.cluster_told import ClusterTold
 from impl.kraft.server.controller_channel import LOST, ControllerChannel
+from impl.kraft.server.describe_configs import own_configs
 from impl.kraft.server.disk_work import DiskWork
 from impl.kraft.server.following import Following
 from impl.kraft.server.peers import Peers
@@ -116,7 +117,9 @@ class BrokerServer:
         self._following = Following(
             self._steps, self._loop, lambda broker: told.address_of(broker, name), _MOST_ANSWER_BYTES, between_brokers
         )
-        requests = ClientRequests(self._steps, self._channel, told, authorizer_of(configuration))
+        requests = ClientRequests(
+            self._steps, self._channel, told, own_configs(configuration), authorizer_of(configuration)
+        )
         credentials = Credentials(lambda: self._node.broker.image, bootstrap)
         self._doors = Doors(configuration, credentials, requests.handle, configuration.socket_request_max_bytes, logger)
         self._is_told = self._is_recovered = False

@@ -14,6 +14,7 @@ from impl.kraft.server.authorization import rights_of
 from impl.kraft.server.cluster_told import ClusterTold
 from impl.kraft.server.connections import Caller
 from impl.kraft.server.controller_channel import FORWARDED, ControllerChannel
+from impl.kraft.server.describe_configs import OwnConfigs, describe_configs
 from impl.kraft.server.fetching import Fetching
 from impl.kraft.server.producing import Producing
 from impl.kraft.server.quotas_wire import describe_quotas
@@ -22,10 +23,11 @@ from impl.kraft.server.versions import API_VERSIONS, Served, answer_bytes, api_v
 from impl.runtime.wire import RequestHeader
 
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, INIT_PRODUCER_ID = 0, 1, 2, 3, 22
-DESCRIBE_ACLS, DESCRIBE_QUOTAS, DESCRIBE_USERS, DESCRIBE_CLUSTER = 29, 48, 50, 60
+DESCRIBE_ACLS, DESCRIBE_CONFIGS, DESCRIBE_QUOTAS, DESCRIBE_USERS, DESCRIBE_CLUSTER = 29, 32, 48, 50, 60
 SERVED: Served = {
     PRODUCE: (3, 12), FETCH: (4, 17), LIST_OFFSETS: (1, 9), METADATA: (0, 13), INIT_PRODUCER_ID: (0, 5),
-    DESCRIBE_ACLS: (1, 3), DESCRIBE_QUOTAS: (0, 1), DESCRIBE_USERS: (0, 0), DESCRIBE_CLUSTER: (0, 2), **FORWARDED,
+    DESCRIBE_ACLS: (1, 3), DESCRIBE_CONFIGS: (1, 4), DESCRIBE_QUOTAS: (0, 1), DESCRIBE_USERS: (0, 0),
+    DESCRIBE_CLUSTER: (0, 2), **FORWARDED,
 }  # fmt: skip
 
 
@@ -33,9 +35,10 @@ class ClientRequests:
     """Of clients, and of brokers that follow this one. authorizer: None where everybody may do everything."""
 
     def __init__(
-        self, steps: Steps, channel: ControllerChannel, told: ClusterTold, authorizer: Authorizer | None = None
-    ) -> None:
-        self._steps, self._channel, self._told, self._authorizer = steps, channel, told, authorizer
+        self, steps: Steps, channel: ControllerChannel, told: ClusterTold, own: OwnConfigs,
+        authorizer: Authorizer | None = None,
+    ) -> None:  # fmt: skip
+        self._steps, self._channel, self._told, self._own, self._authorizer = steps, channel, told, own, authorizer
         self._producing, self._fetching = Producing(steps, channel), Fetching(steps)
 
     async def handle(self, header: RequestHeader, body: bytes, caller: Caller) -> bytes | None:
@@ -64,6 +67,8 @@ class ClientRequests:
                 return self._told.metadata(request, version, caller.listener, rights)
             case 22:
                 return await self._producing.init_producer_id(request, rights)
+            case 32:
+                return describe_configs(request, image, self._own, rights)
             case 60:
                 return self._told.describe_cluster(request, caller.listener)
         refusal = ErrorCode.NONE if rights.permit(key) else ErrorCode.CLUSTER_AUTHORIZATION_FAILED

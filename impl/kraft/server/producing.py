@@ -29,7 +29,7 @@ from impl.kraft.storage.batches import OF_PRODUCERS, BatchError, Header, header_
 from impl.kraft.storage.partition_log import StoredBatch
 
 NO_ACKS, ACKS_OF_LEADER, ACKS_OF_ALL = 0, 1, -1
-_MOST_BYTES, _MOST_BYTES_OF_TOPIC = 1_048_588, "max.message.bytes"
+MOST_BYTES, MOST_BYTES_OF_TOPIC = 1_048_588, "max.message.bytes"
 """The largest batch, as Kafka's message.max.bytes, and the config of a topic that has another."""
 
 
@@ -104,8 +104,8 @@ class Producing:
     def _checked(self, topic: str, records: bytes) -> tuple[StoredBatch | None, WireErrorCode]:
         """One batch that may be appended, or why not."""
         configs = self._steps.node.broker.image.configs_of(TOPIC_RESOURCE, topic)
-        given = configs.get(_MOST_BYTES_OF_TOPIC, "")
-        if len(records) > (int(given) if given.isdecimal() else _MOST_BYTES):
+        given = configs.get(MOST_BYTES_OF_TOPIC, "")
+        if len(records) > (int(given) if given.isdecimal() else MOST_BYTES):
             return None, WireErrorCode.message_too_large
         try:
             header = header_at(records, attributes=OF_PRODUCERS)

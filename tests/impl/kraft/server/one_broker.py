@@ -31,6 +31,7 @@ from impl.kraft.server.client_requests import ClientRequests
 from impl.kraft.server.cluster_told import ClusterTold
 from impl.kraft.server.connections import Caller
 from impl.kraft.server.controller_channel import ControllerChannel
+from impl.kraft.server.describe_configs import OwnConfigs
 from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.replica_logs import StoredReplicaLogs
 from impl.kraft.server.steps import Steps
@@ -43,6 +44,9 @@ from impl.runtime.wire import RequestHeader
 ID, OTHER, TOPIC_ID, TOPIC = 7, 8, UUID(int=50), "orders"
 EPOCHS = {ID: 0, OTHER: 1}
 """Their broker epochs."""
+
+
+OWN = OwnConfigs(ID, {"min.insync.replicas": "2"}, {"min.insync.replicas": "1", "log.roll.ms": "7"})
 
 
 class NoController(ControllerChannel):
@@ -66,7 +70,7 @@ class OneBroker:
             lambda timer, now_ms: node.on_timer(cast(Any, timer), now_ms), self._carry_out, before_each=self._look
         )
         self.steps = Steps(node, self.loop)
-        self.requests = ClientRequests(self.steps, NoController(), ClusterTold(self.steps, "cluster"), authorizer)
+        self.requests = ClientRequests(self.steps, NoController(), ClusterTold(self.steps, "cluster"), OWN, authorizer)
         self._offset = 0
         self._numbers = iter(range(1, 1 << 20))
         self.broker.start(0)

@@ -115,3 +115,20 @@ def test_quotas_by_the_tool_of_kafka(address: str) -> None:
     with pytest.raises(CalledProcessError) as refused:
         configs("--alter", *ann, "--add-config", "producer_byte_rate=-1")
     assert "must be above 0" in refused.value.stdout + refused.value.stderr
+
+
+@released
+def test_topics_and_configs_by_the_tools_of_kafka(address: str) -> None:
+    """`kafka-topics --describe` asks for configs, too."""
+    server = ("--bootstrap-server", address)
+    topics, configs = "org.apache.kafka.tools.TopicCommand", "kafka.admin.ConfigCommand"
+    tool(VERSION, topics, *server, "--create", "--topic", "told", "--partitions", "1")
+    tool(VERSION, configs, *server, "--alter", "--topic", "told", "--add-config", "retention.ms=600000")
+
+    def says(text: str, name: str, *arguments: str) -> bool:
+        return text in tool(VERSION, name, *server, "--describe", *arguments)
+
+    until(lambda: says("Configs: retention.ms=600000", topics, "--topic", "told"), "the broker knows the config")
+    assert says("Leader: 11\tReplicas: 11\tIsr: 11", topics, "--topic", "told")
+    assert says("retention.ms=600000 sensitive=false", configs, "--topic", "told")
+    assert says("node.id=11 sensitive=false", configs, "--broker", "11", "--all")
