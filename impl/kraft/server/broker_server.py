@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 from contextlib import ExitStack
 from typing import Any
 from uuid import uuid4
+
+from prometheus_client import CollectorRegistry
 
 from impl.kraft.broker import Broker, BrokerSettings, BrokerState
 from impl.kraft.config.configuration import Configuration
@@ -23,6 +26,7 @@ from impl.kraft.records import Endpoint, SupportedFeature
 from impl.kraft.recovered import recovered_broker_node, recovered_ends
 from impl.kraft.server.access import Credentials, Doors, access_of, access_to_brokers, authorizer_of
 from impl.kraft.server.bootstrap import read_bootstrap_records
+from impl.kraft.server.broker_measures import BrokerMeasures, Gauge, gauges
 from impl.kraft.server.broker_wire import Request as OfBroker
 from impl.kraft.server.client_requests import ClientRequests
 from impl.kraft.server.cluster_told import ClusterTold
@@ -32,7 +36,7 @@ from impl.kraft.server.disk_work import DiskWork
 from impl.kraft.server.following import Following
 from impl.kraft.server.peers import Peers
 from impl.kraft.server.replica_logs import StoredReplicaLogs
-from impl.kraft.server.server import clock
+from impl.kraft.server.server import SCRAPE_S, clock
 from impl.kraft.server.settings import raft_settings, snapshot_settings, storage_settings
 from impl.kraft.server.steps import Steps
 from impl.kraft.storage.directories import lock_directories, read_directories
@@ -41,6 +45,7 @@ from impl.kraft.storage.storage import QuorumStorage
 from impl.kraft.tools.bootstrap import RELEASES
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop
+from impl.runtime.metrics import served
 from impl.runtime.properties import ConfigError
 
 _FEATURES = (SupportedFeature(METADATA_VERSION, min(RELEASES.values()), max(RELEASES.values())),)
@@ -63,8 +68,6 @@ def require_served(configuration: Configuration) -> None:
             raise ConfigError(f"listeners: {endpoint.name} needs a port, as others are told it")
     if len(configuration.log_dirs) > 1:
         raise ConfigError("log.dirs: a broker keeps its logs in one directory yet; name one")
-    if configuration.metrics_port is not None:
-        raise ConfigError("metrics.port: a broker serves no metrics yet; remove it")
 
 
 def endpoints_of(configuration: Configuration) -> tuple[Endpoint, ...]:
@@ -152,12 +155,14 @@ class BrokerServer:
         """Serve until `stop`. Raises OSError where the address is taken, StorageError, BrokerEndedError."""
         is_orderly = False
         try:
-            await self._doors.open()
-            ports = [endpoint.port for endpoint in self._configuration.listeners]
-            log(logger, "started", {"ports": ports, "logs": len(self._node.broker.logs)})
-            self._loop.post(self._begin)
-            await self._loop.run()
-            is_orderly = True
+            with ExitStack() as until_end:
+                await self._doors.open()
+                self._serve_metrics(until_end)
+                ports = [endpoint.port for endpoint in self._configuration.listeners]
+                log(logger, "started", {"ports": ports, "logs": len(self._node.broker.logs)})
+                self._loop.post(self._begin)
+                await self._loop.run()
+                is_orderly = True
         finally:
             await self._doors.close()
             self._peers.close()
@@ -171,6 +176,23 @@ class BrokerServer:
         log(logger, "stopped")
         if not self._is_told:
             raise BrokerEndedError(self._reason())
+
+    def _serve_metrics(self, until_end: ExitStack) -> None:
+        """Raises OSError where the address is taken."""
+        port, running = self._configuration.metrics_port, asyncio.get_running_loop()
+        if port is None:
+            return
+
+        async def seen() -> list[Gauge]:
+            return gauges(self._node)
+
+        def seen_elsewhere() -> list[Gauge]:
+            """Raises TimeoutError where the loop has no time, or ends."""
+            return asyncio.run_coroutine_threadsafe(seen(), running).result(SCRAPE_S)
+
+        registry, host = CollectorRegistry(), self._configuration.listeners[0].host or "0.0.0.0"
+        BrokerMeasures(registry, seen_elsewhere)
+        log(logger, "metrics", {"address": until_end.enter_context(served(registry, host, port))})
 
     def _reason(self) -> str:
         broker = self._node.broker

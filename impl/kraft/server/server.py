@@ -64,7 +64,7 @@ _MOST_BATCH_BYTES = 100 << 20
 partitions. A follower that could not read it would never go on."""
 _HANDOVER_MS, _POLL_S = 5_000, 0.02
 """How long a leader that stops waits for another one, and how often it looks."""
-_SCRAPE_S = 5.0
+SCRAPE_S = 5.0
 """How long who asks for metrics waits for the loop."""
 
 logger = logging.getLogger(__name__)
@@ -222,7 +222,7 @@ class ControllerServer:
     def _seen_elsewhere(self) -> Seen:
         """By another thread than the loop's. Raises TimeoutError where the loop has no time, or ends."""
         assert self._asyncio is not None
-        return asyncio.run_coroutine_threadsafe(self._seen(), self._asyncio).result(_SCRAPE_S)
+        return asyncio.run_coroutine_threadsafe(self._seen(), self._asyncio).result(SCRAPE_S)
 
     async def _seen(self) -> Seen:
         voter, controller, now_ms = self._node.raft.voter, self._node.controller, self._clock_ms()

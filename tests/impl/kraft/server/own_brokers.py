@@ -72,14 +72,16 @@ class OwnBrokers:
 def own_cluster(
     folder: Path, more: Mapping[str, object] | None = None, nodes: tuple[int, ...] = BROKERS,
     listener: str = "PLAINTEXT", formatting: Sequence[str] = (),
+    of_brokers: Mapping[str, object] | None = None,
 ) -> Iterator[OwnBrokers]:  # fmt: skip
     """Three controllers and brokers that run, and are gone at the end.
 
-    more: settings of all. listener: of brokers. formatting: of controllers, as of `Controllers`.
+    more: settings of all. listener: of brokers. of_brokers: of these alone. formatting: of controllers, as of
+    `Controllers`.
     """
     settings = {"broker.session.timeout.ms": 6_000, "broker.heartbeat.interval.ms": 500, **(more or {})}
     with controllers(folder, settings, formatting) as cluster:
-        found = OwnBrokers(folder, cluster, settings, nodes, listener)
+        found = OwnBrokers(folder, cluster, {**settings, **(of_brokers or {})}, nodes, listener)
         try:
             for node in nodes:
                 found.start(node)
