@@ -66,6 +66,10 @@ class Controllers:
         self.processes[node] = ManagedProcess(command, self._folder / f"{node}.log")
         self._started.append(self.processes[node])
 
+    @property
+    def alive(self) -> tuple[int, ...]:
+        return tuple(node for node, process in self.processes.items() if process.exit_code is None)
+
     def kill(self) -> None:
         """All that were started, and may run still."""
         for process in self._started:

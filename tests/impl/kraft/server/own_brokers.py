@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from impl.apache.recording.driving import CRASH, SIGTERM, START, Done
 from impl.kraft.tools.storage import main as storage
 from tests.cluster.kafka import until
 from tests.cluster.processes import ManagedProcess, free_ports
 from tests.impl.kraft.server.controllers import CLUSTER, Controllers, controllers
+from tests.impl.kraft.server.decided_run import traces
+from tests.impl.kraft.simulation.decided import judged
 
 BROKERS = (11, 12, 13)
+_SHUTDOWN_S = 180
 
 
 class OwnBrokers:
@@ -26,6 +31,8 @@ class OwnBrokers:
         self.controllers, self.nodes, self._folder = cluster, nodes, folder
         self.ports = dict(zip(nodes, free_ports(len(nodes)), strict=True))
         self.processes: dict[int, ManagedProcess] = {}
+        self.journal: list[Done] = []
+        """What was done to brokers, which are counted from 0."""
         for node in nodes:
             self.properties(node).write_text(
                 f"process.roles=broker\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
@@ -48,8 +55,32 @@ class OwnBrokers:
         return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())
 
     def start(self, node: int) -> None:
+        self._note(START, node)
         command = [sys.executable, "-m", "impl.kraft.server", str(self.properties(node))]
         self.processes[node] = ManagedProcess(command, self._folder / f"broker{node}.log")
+
+    def kill(self, node: int) -> None:
+        self.processes[node].kill()
+        self._note(CRASH, node)
+
+    def terminate(self, node: int) -> int:
+        """Its exit code."""
+        self._note(SIGTERM, node)
+        return self.processes[node].terminate(_SHUTDOWN_S)
+
+    def _note(self, what: str, node: int) -> None:
+        self.journal.append(Done(time.time_ns() // 1_000_000, what, self.nodes.index(node)))
+
+    def validate(self) -> None:
+        """What was decided about each partition until now is a behaviour of the spec. Traces are kept in a folder."""
+        leader = self.controllers.await_leader(self.controllers.alive)
+        found = traces(self.controllers.data(leader), self.journal, self.nodes)
+        folder = self._folder / "traces"
+        folder.mkdir(exist_ok=True)
+        for name, text in found.items():
+            (folder / f"{name}.ndjson").write_text(text)
+        summary = judged(len(self.nodes), found)
+        assert summary.counts["accepted"] == len(found), summary.verdicts
 
     def await_running(self, *nodes: int) -> None:
         for node in nodes:
@@ -74,7 +105,7 @@ def own_cluster(
     listener: str = "PLAINTEXT", formatting: Sequence[str] = (),
     of_brokers: Mapping[str, object] | None = None,
 ) -> Iterator[OwnBrokers]:  # fmt: skip
-    """Three controllers and brokers that run, and are gone at the end.
+    """Three controllers and brokers that run, and are gone at the end, where what was decided is validated.
 
     more: settings of all. listener: of brokers. of_brokers: of these alone. formatting: of controllers, as of
     `Controllers`.
@@ -87,6 +118,7 @@ def own_cluster(
                 found.start(node)
             found.await_running(*nodes)
             yield found
+            found.validate()
         finally:
             for process in found.processes.values():
                 process.kill()

@@ -66,7 +66,7 @@ def test_nothing_acknowledged_is_lost_whatever_is_killed_paused_moved_or_stopped
         controller = brokers.controllers.await_leader(tuple(node for node in VOTERS if node != controller))
 
         killed = operator.leader()
-        brokers.processes[killed].kill()
+        brokers.kill(killed)
         producing.await_more()
         operator.await_partition(lambda one: killed not in one["isr_nodes"], "the killed one is not in the ISR")
         brokers.start(killed)
@@ -74,7 +74,7 @@ def test_nothing_acknowledged_is_lost_whatever_is_killed_paused_moved_or_stopped
         producing.await_more()
 
         stopped = operator.leader()
-        assert brokers.processes[stopped].terminate(180) == 0
+        assert brokers.terminate(stopped) == 0
         producing.await_more()
         brokers.start(stopped)
         operator.await_partition(lambda one: len(one["isr_nodes"]) == len(BROKERS), "so is who was stopped")

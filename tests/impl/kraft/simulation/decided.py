@@ -118,24 +118,10 @@ class RecordedCluster(Cluster):
                 changes = [one for one in batch.records if control_type(one) == ControlType.LEADER_CHANGE]
                 yield Decision(time_ms, batch.epoch, batch.base_offset, "", (), read_leader_change(changes[0]).leader)
                 continue
-            records = tuple(self.renamed(decode(record.value or b"")) for record in batch.records)
+            records = tuple(renamed(decode(record.value or b""), self.swarm.voters) for record in batch.records)
             if any(record.type == "UNREGISTER_BROKER_RECORD" for record in records):
                 return
             yield Decision(time_ms, batch.epoch, batch.end_offset - 1, operation, records)
-
-    def renamed(self, record: MetadataRecord) -> MetadataRecord:
-        """With brokers counted from 0, and the draft's records of fencing as Kafka's."""
-        fields, first = dict(record.fields), self.swarm.voters
-        if record.type in _FENCED:
-            fenced = {"brokerId": fields["id"] - first, "brokerEpoch": fields["epoch"], "fenced": _FENCED[record.type]}
-            return MetadataRecord(_CHANGE, 0, fenced)
-        for name in _BROKERS:
-            if fields.get(name) is not None:
-                fields[name] = tuple(broker - first for broker in fields[name])
-        for name in ("brokerId", "leader"):
-            if fields.get(name, -1) >= 0:
-                fields[name] -= first
-        return MetadataRecord(record.type, record.version, fields)
 
     def traces(self) -> dict[str, str]:
         """By name: of each partition that was created, and of none where there is none."""
@@ -152,6 +138,21 @@ class RecordedCluster(Cluster):
             )
             for topic_id, number in dict.fromkeys(places(found))
         }
+
+
+def renamed(record: MetadataRecord, first: int) -> MetadataRecord:
+    """With brokers counted from the first, and the draft's records of fencing as Kafka's."""
+    fields = dict(record.fields)
+    if record.type in _FENCED:
+        fenced = {"brokerId": fields["id"] - first, "brokerEpoch": fields["epoch"], "fenced": _FENCED[record.type]}
+        return MetadataRecord(_CHANGE, 0, fenced)
+    for name in _BROKERS:
+        if fields.get(name) is not None:
+            fields[name] = tuple(broker - first for broker in fields[name])
+    for name in ("brokerId", "leader"):
+        if fields.get(name, -1) >= 0:
+            fields[name] -= first
+    return MetadataRecord(record.type, record.version, fields)
 
 
 def traces_of(plan: Plan) -> dict[str, str]:

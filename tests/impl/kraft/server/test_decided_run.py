@@ -1,0 +1,109 @@
+"""Records of a log of ours tell what was decided: it is accepted, and what no controller may decide is not."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from impl.apache.recording.driving import START, Done
+from impl.kraft.metadata.encoding import MetadataRecord, encode
+from impl.kraft.storage.batches import Record, RecordBatch
+from impl.kraft.storage.batches import encode as encode_batch
+from impl.kraft.storage.control import LeaderChange, leader_change
+from tests.impl.kraft.server.decided_run import decisions, operation, traces
+from tests.impl.kraft.simulation.decided import judged
+
+NODES = (11, 12)
+TOPIC = UUID(int=1)
+JOURNAL = [Done(0, START, broker) for broker in range(len(NODES))]
+
+
+def registration(node: int, epoch: int) -> list[MetadataRecord]:
+    fields = {
+        "brokerId": node, "incarnationId": UUID(int=node), "brokerEpoch": epoch, "endPoints": (), "features": (),
+        "rack": None, "fenced": True,
+    }  # fmt: skip
+    return [MetadataRecord("REGISTER_BROKER_RECORD", 0, fields)]
+
+
+def fencing(kind: str, node: int, epoch: int) -> MetadataRecord:
+    return MetadataRecord(f"{kind}_BROKER_RECORD", 0, {"id": node, "epoch": epoch})
+
+
+def topic(replicas: tuple[int, ...]) -> list[MetadataRecord]:
+    fields = {
+        "partitionId": 0, "topicId": TOPIC, "replicas": replicas, "isr": replicas, "removingReplicas": (),
+        "addingReplicas": (), "leader": replicas[0], "leaderEpoch": 0, "partitionEpoch": 0,
+    }  # fmt: skip
+    return [
+        MetadataRecord("TOPIC_RECORD", 0, {"name": "orders", "topicId": TOPIC}),
+        MetadataRecord("PARTITION_RECORD", 0, fields),
+    ]
+
+
+def change(**fields: Any) -> MetadataRecord:
+    return MetadataRecord("PARTITION_CHANGE_RECORD", 0, {"partitionId": 0, "topicId": TOPIC, **fields})
+
+
+BEGIN = [
+    registration(11, 1), registration(12, 2), [fencing("UNFENCE", 11, 1)], [fencing("UNFENCE", 12, 2)], topic(NODES),
+]  # fmt: skip
+
+
+def log(*batches: list[MetadataRecord]) -> bytes:
+    """Each batch is a decision, a second after the one before; a controller leads from the first."""
+    data = encode_batch(RecordBatch(0, 1, 1_000, (leader_change(LeaderChange(1, (1,), (1,))),), is_control=True))
+    offset = 1
+    for number, records in enumerate(batches, 2):
+        data += encode_batch(RecordBatch(offset, 1, number * 1_000, tuple(Record(encode(one)) for one in records)))
+        offset += len(records)
+    return data
+
+
+def status(*more: list[MetadataRecord]) -> str:
+    summary = judged(len(NODES), traces(log(*BEGIN, *more), JOURNAL, NODES))
+    (found,) = [status for status, count in summary.counts.items() if count]
+    return found
+
+
+def test_the_leader_of_an_epoch_is_a_decision_and_brokers_count_from_zero() -> None:
+    first, second, *_ = decisions(log(*BEGIN), 11)
+    assert (first.leader, first.records) == (1, ())
+    assert (second.leader, second.time_ms, second.records[0].fields["brokerId"]) == (None, 2_000, 0)
+
+
+def test_what_was_asked_is_told_from_the_records() -> None:
+    assert operation([change(addingReplicas=(12,), replicas=(11, 12))]) == "alterPartitionReassignments"
+    assert operation([change(replicas=(12,), isr=(12,), leader=12)]) == "alterPartitionReassignments"
+    assert operation([change(leader=12)]) == "electLeaders"
+    assert operation([change(isr=(11,))]) == ""
+    assert operation([fencing("FENCE", 11, 1), change(leader=12)]) == ""
+
+
+@pytest.mark.parametrize(
+    "decided",
+    [
+        [change(isr=(11,))],
+        [fencing("FENCE", 11, 1), change(isr=(12,), leader=12)],
+        [change(replicas=(12,), isr=(12,), leader=12)],
+    ],
+    ids=["an ISR shrinks", "a leader is fenced", "a partition moves to who is in sync"],
+)
+def test_what_a_controller_may_decide_is_accepted(decided: list[MetadataRecord]) -> None:
+    assert status(decided) == "accepted"
+
+
+@pytest.mark.parametrize(
+    "decided",
+    [
+        [change(isr=(12,))],
+        [fencing("FENCE", 11, 1)],
+        [change(leader=12)],
+        [change(isr=(11, 12), replicas=(12,), leader=12)],
+    ],
+    ids=["a leader is outside", "a fenced leader stays", "the preferred leader was not elected", "who left stays"],
+)
+def test_what_no_controller_may_decide_is_rejected(decided: list[MetadataRecord]) -> None:
+    assert status(decided) == "rejected"
