@@ -57,10 +57,14 @@ class ManagedProcess:
 
     def terminate(self, limit_s: float = 10.0) -> int:
         """SIGTERM, and its exit code once it ended. Raises TimeoutExpired."""
+        self.ask_to_stop()
+        return self._process.wait(limit_s)
+
+    def ask_to_stop(self) -> None:
+        """SIGTERM."""
         if self._is_paused:
             self.resume()
         self._signal(signal.SIGTERM)
-        return self._process.wait(limit_s)
 
     def kill(self) -> None:
         """kill -9, of a paused process too. Returns when it is gone."""

@@ -18,7 +18,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -34,7 +34,6 @@ from tests.conftest import ROOT
 
 _BATCH = 25
 _TRIALS = 3
-_LOOK_S = 0.2
 _MOST_CANDIDATES = 300_000
 
 
@@ -222,7 +221,7 @@ class Schedules(Generic[S]):
                 with ThreadPoolExecutor(at_once) as pool:
                     try:
                         running = [pool.submit(self._one, ensemble, seed, folder, outages) for seed in seeds]
-                        _wait_for(running)
+                        stopping.wait_for(running)
                     except BaseException:
                         pool.shutdown(cancel_futures=True)
                         raise
@@ -339,16 +338,3 @@ class Schedules(Generic[S]):
             counts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in total.items())
             found.append(f"{setup.name}: {counts}")
         return found + [f"seed {line['seed']}: {line['reason']}" for line in lines if line["reason"]]
-
-
-def _wait_for(running: Iterable[Future[Any]]) -> None:
-    """Wait for all, or for the first that raises, and raise that.
-
-    Looks again and again: a signal that another thread receives is handled only when the main thread runs, and one that
-    waits for a lock alone does not.
-    """
-    others = set(running)
-    while others:
-        done, others = wait(others, _LOOK_S, FIRST_EXCEPTION)
-        for one in done:
-            one.result()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import contextmanager
+from typing import Any
 
 _ASKED = threading.Event()
+_LOOK_S = 0.2
 
 
 class StoppedError(Exception):
@@ -23,6 +26,19 @@ def sleep(seconds: float) -> None:
     """Let time pass. Raises StoppedError at once where the process is, or was, asked to stop."""
     if _ASKED.wait(max(0.0, seconds)):
         raise StoppedError
+
+
+def wait_for(running: Iterable[Future[Any]]) -> None:
+    """Wait for all, or for the first that raises, and raise that.
+
+    Looks again and again: a signal that another thread receives is handled only when the main thread runs, and one that
+    waits for a lock alone does not.
+    """
+    others = set(running)
+    while others:
+        done, others = wait(others, _LOOK_S, FIRST_EXCEPTION)
+        for one in done:
+            one.result()
 
 
 @contextmanager

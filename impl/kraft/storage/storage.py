@@ -19,7 +19,7 @@ from impl.kraft.storage.snapshots import PART, SnapshotReceiver, Snapshots, Snap
 
 RESERVE = "reserve"
 _RESERVE_BYTES = 4 << 20
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LEFTOVERS = (DELETED, PART, TEMPORARY)
 
 logger = logging.getLogger(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -202,13 +201,3 @@ def test_a_seed_and_a_scenario_are_one_too_many(tmp_path: Path) -> None:
     command = ["trace", "record", "kafka", "--seed", "1", "--scenario", str(tmp_path / "s.json")]
     done = CliRunner().invoke(fencepost, command)
     assert done.exit_code == 2 and "leave one of them out" in done.output
-
-
-def test_the_schedules_go_on_with_what_is_left(tmp_path: Path) -> None:
-    line = {"seed": 4, "controllers": 1, "reasons": [], "figures": {"decisions": 9}}
-    (tmp_path / "done").write_text(json.dumps(line) + "\n")
-    assert schedules.known_runs(tmp_path / "done") == {4: line}
-    rejected = {"seed": 5, "controllers": 3, "reasons": ["no"], "figures": {}}
-    assert schedules.totals([rejected, line]) == [
-        "controllers 1: 1 runs, 1 accepted, 9 decisions", "controllers 3: 1 runs, 0 accepted", "seed 5: no",
-    ]  # fmt: skip

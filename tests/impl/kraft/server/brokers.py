@@ -26,7 +26,7 @@ class Broker:
         properties = folder / f"broker{node}.properties"
         properties.write_text(
             f"process.roles=broker\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
-            f"controller.quorum.voters={cluster.voters}\nlisteners=PLAINTEXT://127.0.0.1:{self.port}\n"
+            f"controller.quorum.voters={cluster.voters(node)}\nlisteners=PLAINTEXT://127.0.0.1:{self.port}\n"
             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
             f"log.dirs={folder}/broker{node}\n"
             "offsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\nreplica.lag.time.max.ms=3000\n"

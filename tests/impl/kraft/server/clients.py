@@ -57,18 +57,19 @@ def consumed(address: str, numbers: set[int]) -> set[int]:
     return found
 
 
-def read_all(address: str, partitions: int) -> list[int]:
-    """All that there is up to the present ends, by a consumer that has given itself all partitions of the topic."""
+def read_all(address: str, partitions: int) -> list[list[int]]:
+    """By partition, all that there is up to the present ends, by a consumer that has given itself all of them."""
     from kafka import KafkaConsumer, TopicPartition
 
     consumer = KafkaConsumer(bootstrap_servers=address, auto_offset_reset="earliest", consumer_timeout_ms=30_000)
     assigned = [TopicPartition(TOPIC, number) for number in range(partitions)]
     consumer.assign(assigned)
     ends: Mapping[TopicPartition, int] = consumer.end_offsets(assigned)
-    found: list[int] = []
+    found: list[list[int]] = [[] for _ in assigned]
     left = sum(ends.values())
-    for record in consumer:
-        found.append(int(record.value))
+    for record in consumer if left else ():
+        assert record.offset == len(found[record.partition])
+        found[record.partition].append(int(record.value))
         left -= 1
         if left == 0:
             break

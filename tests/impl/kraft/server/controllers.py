@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,21 @@ from tests.cluster.processes import ManagedProcess, free_ports
 CLUSTER = "3Db5QLSqSZieL3rJBUUegA"
 VOTERS = (1, 2, 3)
 
+Reach = Callable[[int, int, int], int]
+"""The port at which a node reaches another, or itself, given that at which the other listens. Otherwise it is that."""
+
 
 class Controllers:
     """Formatted, and each started with `start`. processes: the last one of each node."""
 
-    def __init__(self, folder: Path, more: Mapping[str, object] | None = None, formatting: Sequence[str] = ()) -> None:
+    def __init__(
+        self, folder: Path, more: Mapping[str, object] | None = None, formatting: Sequence[str] = (),
+        reach: Reach | None = None,
+    ) -> None:  # fmt: skip
         """more: settings of all of them. formatting: further arguments of `kafka-storage format`."""
         self._folder, self._more = folder, {"metadata.max.idle.interval.ms": 100, **(more or {})}
         self.ports = dict(zip(VOTERS, free_ports(len(VOTERS)), strict=True))
+        self._reach = reach or (lambda _source, _target, port: port)
         self.processes: dict[int, ManagedProcess] = {}
         self._started: list[ManagedProcess] = []
         for node in VOTERS:
@@ -42,15 +49,14 @@ class Controllers:
     def directory(self, node: int) -> Path:
         return self._folder / f"data{node}" / "__cluster_metadata-0"
 
-    @property
-    def voters(self) -> str:
-        """As the configurations name them."""
-        return ",".join(f"{voter}@127.0.0.1:{port}" for voter, port in self.ports.items())
+    def voters(self, node: int) -> str:
+        """As the configuration of a node names them."""
+        return ",".join(f"{one}@127.0.0.1:{self._reach(node, one, port)}" for one, port in self.ports.items())
 
     def _text(self, node: int) -> str:
         return (
             f"process.roles=controller\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
-            f"controller.quorum.voters={self.voters}\nlisteners=CONTROLLER://127.0.0.1:{self.ports[node]}\n"
+            f"controller.quorum.voters={self.voters(node)}\nlisteners=CONTROLLER://127.0.0.1:{self.ports[node]}\n"
             f"log.dirs={self._folder}/data{node}\n"
             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
         ) + "".join(f"{key}={value}\n" for key, value in self._more.items())
@@ -115,10 +121,10 @@ class Controllers:
 
 @contextmanager
 def controllers(
-    folder: Path, more: Mapping[str, object] | None = None, formatting: Sequence[str] = ()
+    folder: Path, more: Mapping[str, object] | None = None, formatting: Sequence[str] = (), reach: Reach | None = None
 ) -> Iterator[Controllers]:
-    """Three that have started, and are gone at the end. more, formatting: as of `Controllers`."""
-    found = Controllers(folder, more, formatting)
+    """Three that have started, and are gone at the end. more, formatting, reach: as of `Controllers`."""
+    found = Controllers(folder, more, formatting, reach)
     try:
         for node in VOTERS:
             found.start(node)

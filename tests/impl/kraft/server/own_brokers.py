@@ -13,6 +13,7 @@ from typing import Any
 from impl.apache.recording.driving import CRASH, SIGTERM, START, Done
 from impl.kraft.tools.storage import main as storage
 from tests.cluster.kafka import until
+from tests.cluster.mesh import CLIENTS, Mesh
 from tests.cluster.processes import ManagedProcess, free_ports
 from tests.impl.kraft.server.controllers import CLUSTER, Controllers, controllers
 from tests.impl.kraft.server.decided_run import traces
@@ -26,17 +27,24 @@ class OwnBrokers:
     """Formatted, and each started with `start`. controllers: started."""
 
     def __init__(
-        self, folder: Path, cluster: Controllers, more: Mapping[str, object], nodes: tuple[int, ...], listener: str
-    ) -> None:
+        self, folder: Path, cluster: Controllers, more: Mapping[str, object], nodes: tuple[int, ...], listener: str,
+        mesh: Mesh | None,
+    ) -> None:  # fmt: skip
         self.controllers, self.nodes, self._folder = cluster, nodes, folder
         self.ports = dict(zip(nodes, free_ports(len(nodes)), strict=True))
         self.processes: dict[int, ManagedProcess] = {}
         self.journal: list[Done] = []
         """What was done to brokers, which are counted from 0."""
+        self._doors = self.ports if mesh is None else {
+            node: mesh.port(CLIENTS, node, port) for node, port in self.ports.items()
+        }  # fmt: skip
+        """Where clients and other brokers find them."""
         for node in nodes:
             self.properties(node).write_text(
                 f"process.roles=broker\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
-                f"controller.quorum.voters={cluster.voters}\nlisteners={listener}://127.0.0.1:{self.ports[node]}\n"
+                f"controller.quorum.voters={cluster.voters(node)}\n"
+                f"listeners={listener}://127.0.0.1:{self.ports[node]}\n"
+                f"advertised.listeners={listener}://127.0.0.1:{self._doors[node]}\n"
                 "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
                 f"log.dirs={folder}/broker{node}\n" + "".join(f"{key}={value}\n" for key, value in more.items())
             )
@@ -52,29 +60,60 @@ class OwnBrokers:
     @property
     def addresses(self) -> str:
         """As clients take them."""
-        return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())
+        return ",".join(f"127.0.0.1:{port}" for port in self._doors.values())
+
+    def process(self, node: int) -> ManagedProcess:
+        """The last one of a broker or a controller."""
+        return self.processes[node] if node in self.nodes else self.controllers.processes[node]
+
+    # What is done to a broker, or a controller.
 
     def start(self, node: int) -> None:
         self._note(START, node)
+        if node not in self.nodes:
+            self.controllers.start(node)
+            return
         command = [sys.executable, "-m", "impl.kraft.server", str(self.properties(node))]
         self.processes[node] = ManagedProcess(command, self._folder / f"broker{node}.log")
 
     def kill(self, node: int) -> None:
-        self.processes[node].kill()
-        self._note(CRASH, node)
+        """Nothing where it has ended as it was asked to."""
+        if self.process(node).exit_code != 0:
+            self.process(node).kill()
+            self._note(CRASH, node)
+
+    def restart(self, node: int) -> None:
+        self.kill(node)
+        self.start(node)
+
+    def ask_to_stop(self, node: int) -> None:
+        """SIGTERM."""
+        self._note(SIGTERM, node)
+        self.process(node).ask_to_stop()
 
     def terminate(self, node: int) -> int:
         """Its exit code."""
-        self._note(SIGTERM, node)
-        return self.processes[node].terminate(_SHUTDOWN_S)
+        self.ask_to_stop(node)
+        return self.process(node).terminate(_SHUTDOWN_S)
 
     def _note(self, what: str, node: int) -> None:
-        self.journal.append(Done(time.time_ns() // 1_000_000, what, self.nodes.index(node)))
+        if node in self.nodes:
+            self.journal.append(Done(time.time_ns() // 1_000_000, what, self.nodes.index(node)))
+
+    # What it decides.
+
+    def metadata(self) -> bytes:
+        """The log of the active controller."""
+        return self.controllers.data(self.controllers.await_leader(self.controllers.alive))
+
+    def metadata_bytes(self, node: int) -> int:
+        """The size of the log of a broker or a controller."""
+        name = f"broker{node}" if node in self.nodes else f"data{node}"
+        return sum(path.stat().st_size for path in (self._folder / name / "__cluster_metadata-0").glob("*.log"))
 
     def validate(self) -> None:
         """What was decided about each partition until now is a behaviour of the spec. Traces are kept in a folder."""
-        leader = self.controllers.await_leader(self.controllers.alive)
-        found = traces(self.controllers.data(leader), self.journal, self.nodes)
+        found = traces(self.metadata(), self.journal, self.nodes)
         folder = self._folder / "traces"
         folder.mkdir(exist_ok=True)
         for name, text in found.items():
@@ -103,22 +142,23 @@ class OwnBrokers:
 def own_cluster(
     folder: Path, more: Mapping[str, object] | None = None, nodes: tuple[int, ...] = BROKERS,
     listener: str = "PLAINTEXT", formatting: Sequence[str] = (),
-    of_brokers: Mapping[str, object] | None = None,
+    of_brokers: Mapping[str, object] | None = None, mesh: Mesh | None = None, validated: bool = True,
 ) -> Iterator[OwnBrokers]:  # fmt: skip
-    """Three controllers and brokers that run, and are gone at the end, where what was decided is validated.
+    """Three controllers and brokers that run, and are gone at the end.
 
     more: settings of all. listener: of brokers. of_brokers: of these alone. formatting: of controllers, as of
-    `Controllers`.
+    `Controllers`. mesh: the links between them. validated: what was decided is, by the spec, in the end.
     """
     settings = {"broker.session.timeout.ms": 6_000, "broker.heartbeat.interval.ms": 500, **(more or {})}
-    with controllers(folder, settings, formatting) as cluster:
-        found = OwnBrokers(folder, cluster, {**settings, **(of_brokers or {})}, nodes, listener)
+    with controllers(folder, settings, formatting, None if mesh is None else mesh.port) as cluster:
+        found = OwnBrokers(folder, cluster, {**settings, **(of_brokers or {})}, nodes, listener, mesh)
         try:
             for node in nodes:
                 found.start(node)
             found.await_running(*nodes)
             yield found
-            found.validate()
+            if validated:
+                found.validate()
         finally:
             for process in found.processes.values():
                 process.kill()

@@ -8,12 +8,13 @@ from uuid import UUID
 import pytest
 
 from impl.apache.recording.driving import START, Done
+from impl.apache.recording.image import Image
 from impl.kraft.metadata.encoding import MetadataRecord, encode
 from impl.kraft.storage.batches import Record, RecordBatch
 from impl.kraft.storage.batches import encode as encode_batch
 from impl.kraft.storage.control import LeaderChange, leader_change
 from tests.impl.kraft.server.decided_run import decisions, operation, traces
-from tests.impl.kraft.simulation.decided import judged
+from tests.impl.kraft.simulation.decided import judged, renamed
 
 NODES = (11, 12)
 TOPIC = UUID(int=1)
@@ -75,11 +76,23 @@ def test_the_leader_of_an_epoch_is_a_decision_and_brokers_count_from_zero() -> N
 
 
 def test_what_was_asked_is_told_from_the_records() -> None:
-    assert operation([change(addingReplicas=(12,), replicas=(11, 12))]) == "alterPartitionReassignments"
-    assert operation([change(replicas=(12,), isr=(12,), leader=12)]) == "alterPartitionReassignments"
-    assert operation([change(leader=12)]) == "electLeaders"
-    assert operation([change(isr=(11,))]) == ""
-    assert operation([fencing("FENCE", 11, 1), change(leader=12)]) == ""
+    moved, still = Image(), Image()
+    for records in BEGIN:
+        for record in records:
+            moved.replay(renamed(record, 11))
+            still.replay(renamed(record, 11))
+    moved.replay(change(replicas=(0, 1, 2), addingReplicas=(2,), removingReplicas=(0,)))
+
+    asked = "alterPartitionReassignments"
+    assert operation([change(addingReplicas=(2,), replicas=(0, 1, 2))], still) == asked
+    assert operation([change(replicas=(1,), isr=(1,), leader=1)], still) == asked, "who stays is in sync"
+    cancelled = change(replicas=(0, 1), addingReplicas=(), removingReplicas=())
+    assert operation([cancelled], moved) == asked
+    completed = change(replicas=(1, 2), isr=(1, 2), leader=1, addingReplicas=(), removingReplicas=())
+    assert operation([completed], moved) == ""
+    assert operation([change(leader=1)], still) == "electLeaders"
+    assert operation([change(isr=(0,))], still) == ""
+    assert operation([fencing("FENCE", 11, 1), change(leader=1)], still) == ""
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,69 @@
+"""The topic of tests on a cluster of ours: created, moved, and looked at by clients and on disks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from itertools import pairwise
+from typing import Any
+
+from impl.kraft.storage.batches import OF_PRODUCERS, Header, header_at
+from tests.cluster.kafka import until
+from tests.impl.kraft.server.clients import TOPIC
+from tests.impl.kraft.server.own_brokers import OwnBrokers
+
+
+class OwnTopic:
+    """By an admin client for each thing: one may keep to a broker that is gone."""
+
+    def __init__(self, brokers: OwnBrokers) -> None:
+        self.brokers = brokers
+
+    def _admin(self) -> Any:
+        from kafka.admin import KafkaAdminClient
+
+        return closing(KafkaAdminClient(bootstrap_servers=self.brokers.addresses))
+
+    def create(self, partitions: int) -> None:
+        """With a replica on each broker, of which two must be in sync."""
+        from kafka.admin import NewTopic
+
+        configs = {"min.insync.replicas": "2"}
+        with self._admin() as client:
+            client.create_topics([NewTopic(TOPIC, partitions, len(self.brokers.nodes), topic_configs=configs)])
+        until(lambda: bool(self.partitions()), "brokers know the topic")
+
+    def partitions(self) -> list[dict[str, Any]]:
+        with self._admin() as client:
+            (topic,) = client.describe_topics([TOPIC])
+        return sorted(topic["partitions"], key=lambda one: int(one["partition_index"]))
+
+    def leader(self, partition: int) -> int:
+        return int(self.partitions()[partition]["leader_id"])
+
+    def await_partitions(self, holds: Callable[[dict[str, Any]], bool], what: str) -> None:
+        until(lambda: all(holds(one) for one in self.partitions()), what)
+
+    def reassign(self, partition: int, replicas: Sequence[int]) -> None:
+        from kafka import TopicPartition
+
+        with self._admin() as client:
+            client.alter_partition_reassignments({TopicPartition(TOPIC, partition): list(replicas)})
+
+    def is_alike(self) -> bool:
+        """The logs of all replicas of each partition are, byte for byte, and without a gap."""
+        return all(self._same(int(one["partition_index"]), one["replica_nodes"]) for one in self.partitions())
+
+    def _same(self, partition: int, nodes: Sequence[int]) -> bool:
+        logs = [self.brokers.log_of(node, TOPIC, partition).read_bytes() for node in nodes]
+        batches = list(headers_of(logs[0]))
+        assert all(one.end_offset == following.base_offset for one, following in pairwise(batches))
+        return len(set(logs)) == 1
+
+
+def headers_of(data: bytes) -> list[Header]:
+    found, at = list[Header](), 0
+    while at < len(data):
+        found.append(header_at(data, at, OF_PRODUCERS))
+        at += found[-1].size_bytes
+    return found
