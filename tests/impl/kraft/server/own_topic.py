@@ -42,7 +42,16 @@ class OwnTopic:
         return int(self.partitions()[partition]["leader_id"])
 
     def await_partitions(self, holds: Callable[[dict[str, Any]], bool], what: str) -> None:
-        until(lambda: all(holds(one) for one in self.partitions()), what)
+        """A broker that is not there tells nothing."""
+        from kafka.errors import KafkaError
+
+        def hold() -> bool:
+            try:
+                return all(holds(one) for one in self.partitions())
+            except KafkaError:
+                return False
+
+        until(hold, what)
 
     def reassign(self, partition: int, replicas: Sequence[int]) -> None:
         from kafka import TopicPartition

@@ -25,6 +25,7 @@ from tests.cluster import stopping
 from tests.cluster.campaign import Campaign, Run, judged
 from tests.cluster.kafka import until
 from tests.cluster.mesh import BOTH_WAYS, Mesh, Way
+from tests.cluster.processes import ManagedProcess
 from tests.cluster.schedules import Agenda
 from tests.impl.kraft.server.clients import TOPIC, read_all
 from tests.impl.kraft.server.controllers import VOTERS
@@ -44,12 +45,17 @@ SETTINGS = {
 
 
 class Faults:
-    """The faults of one seed, one after the other; all end by themselves. done: how many there were of each kind."""
+    """The faults of one seed, one after the other; all end by themselves.
+
+    done: how many there were of each kind. ended: nodes that have ended without being told to, or having a full disk.
+    """
 
     def __init__(self, brokers: OwnBrokers, mesh: Mesh, operator: Operator, seed: int) -> None:
         self.brokers, self.mesh, self.operator = brokers, mesh, operator
         self.draw, self.agenda = random.Random(seed), Agenda()
         self.done = Counter[str]()
+        self.ended: list[str] = []
+        self._may_end: list[ManagedProcess] = []
 
     def run(self) -> None:
         for _ in range(STEPS):
@@ -77,9 +83,21 @@ class Faults:
             process.pause()
             self.agenda.after(lasts_s, process.resume)
         else:
+            self._may_end.append(process)
             {"kill": self.brokers.kill, "stop": self.brokers.ask_to_stop, "fill": self.fill}[action](node)
             self.agenda.after(lasts_s, lambda: self.brokers.restart(node))
         self.done[action] += 1
+
+    def make_well(self) -> None:
+        """All nodes run, and reach each other."""
+        for node in (*VOTERS, *BROKERS):
+            self.mesh.heal(node)
+            process = self.brokers.process(node)
+            if process.exit_code is not None:
+                if process not in self._may_end:
+                    self.ended.append(f"node {node} has ended by itself, with exit code {process.exit_code}")
+                self.brokers.restart(node)
+        self.brokers.controllers.await_leader()
 
     def fill(self, node: int) -> None:
         """No file of a process becomes longer than its metadata log is: to a process that is a full disk."""
@@ -100,6 +118,8 @@ def elect(client: Any) -> None:
 
 def run_one(seed: int, folder: Path) -> Run | None:
     """folder: of its own, for the cluster."""
+    from kafka.errors import KafkaError
+
     folder.mkdir(parents=True)
     mesh = Mesh()
     try:
@@ -107,7 +127,7 @@ def run_one(seed: int, folder: Path) -> Run | None:
             return run_on(brokers, mesh, seed)
     except stopping.StoppedError:
         return None
-    except (TimeoutError, OSError) as problem:
+    except (TimeoutError, OSError, KafkaError) as problem:
         return Run(seed, "", {}, str(problem))
     finally:
         mesh.stop()
@@ -125,7 +145,7 @@ def run_on(brokers: OwnBrokers, mesh: Mesh, seed: int) -> Run:
         for one in witnesses:
             one.start()
         faults.run()
-        make_well(brokers, mesh)
+        faults.make_well()
         topic.await_partitions(is_in_sync, "all replicas are in sync")
     finally:
         for one in witnesses:
@@ -136,7 +156,7 @@ def run_on(brokers: OwnBrokers, mesh: Mesh, seed: int) -> Run:
 
     written = [one for writer in writers for one in writer.written]
     log = brokers.metadata()
-    wrong = wrong_creations(made(log), operator.created)
+    wrong = faults.ended + wrong_creations(made(log), operator.created)
     for partition, values in enumerate(read_all(brokers.addresses, PARTITIONS)):
         own = [one for one in written if one.partition == partition]
         seen = [(offset, value) for at, offset, value in reader.seen if at == partition]
@@ -151,15 +171,6 @@ def run_on(brokers: OwnBrokers, mesh: Mesh, seed: int) -> Run:
     }  # fmt: skip
     text = "".join(traces(log, brokers.journal, BROKERS, f"seed {seed}, ").values())
     return Run(seed, text, figures, violated=tuple(wrong))
-
-
-def make_well(brokers: OwnBrokers, mesh: Mesh) -> None:
-    """All nodes run, and reach each other."""
-    for node in (*VOTERS, *BROKERS):
-        mesh.heal(node)
-        if brokers.process(node).exit_code is not None:
-            brokers.restart(node)
-    brokers.controllers.await_leader()
 
 
 def is_in_sync(partition: dict[str, Any]) -> bool:

@@ -166,23 +166,26 @@ def wrong_in(log: Sequence[int], written: Sequence[Written], seen: Sequence[tupl
         for offset, value in seen
         if tuple(log[offset : offset + 1]) != (value,)
     ]
+    there = []
     for one in written:
-        if one.offset is not None:
+        if one.offset is not None and one.offset >= len(log):
+            wrong.append(f"record {one.operation.value} was acknowledged at offset {one.offset}, and is lost")
+        elif one.offset is not None:
             one.operation.seen = tuple(log[: one.offset + 1])
-            if one.offset >= len(log):
-                wrong.append(f"record {one.operation.value} was acknowledged at offset {one.offset}, and is lost")
-    return wrong + out_of_order(log, [one.operation for one in written])
+            there.append(one.operation)
+    return wrong + out_of_order(log, there)
 
 
 def wrong_creations(log: Sequence[int], created: Sequence[Operation]) -> list[str]:
     """log: the numbers of topics, in the order in which they were created."""
-    wrong = []
+    wrong, there = list[str](), list[Operation]()
     for one in created:
         if one.answered is not None and one.value not in log:
             wrong.append(f"topic {one.value} was created, and is lost")
         elif one.answered is not None:
             one.seen = tuple(log[: log.index(one.value) + 1])
-    return wrong + out_of_order(log, created)
+            there.append(one)
+    return wrong + out_of_order(log, there)
 
 
 def out_of_order(log: Sequence[int], operations: Sequence[Operation]) -> list[str]:
