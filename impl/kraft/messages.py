@@ -258,6 +258,7 @@ class UpdateFeatureRequest:
     name: str
     max_feature_level: Int16
     allow_downgrade: bool = False
+    validate_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +382,9 @@ WriteRequest = (
     | AlterClientQuotasRequest
 )
 """What may change the metadata."""
-ValidatedRequest = CreateTopicRequest | CreatePartitionsRequest | AlterConfigsRequest | AlterClientQuotasRequest
+ValidatedRequest = (
+    CreateTopicRequest | CreatePartitionsRequest | AlterConfigsRequest | AlterClientQuotasRequest | UpdateFeatureRequest
+)
 """Those of which an operator may ask what would become of them."""
 Request = WriteRequest | ListPartitionReassignmentsRequest
 Response = (

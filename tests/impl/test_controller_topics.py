@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.errors import ErrorCode
+from impl.kraft.levels import SUPPORTED
 from impl.kraft.messages import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -306,20 +308,40 @@ def update(
 
 
 def test_the_lowest_level_is_a_level_too(versioned: ControllerRuntime) -> None:
-    assert update(versioned, 0) is ErrorCode.NONE and not versioned.records()
+    assert update(versioned, 0, "group.version") is ErrorCode.NONE and not versioned.records()
     assert update(versioned, 1) is ErrorCode.NONE
     assert versioned.image.features == {"metadata.version": (1, 1)}
 
 
 def test_a_feature_is_raised_lowered_and_removed(versioned: ControllerRuntime) -> None:
-    assert update(versioned, 3) is ErrorCode.NONE
-    assert versioned.image.features == {"metadata.version": (3, 3)}
-    assert update(versioned, 3) is ErrorCode.NONE and not versioned.records()
-    assert update(versioned, 2) is ErrorCode.INVALID_UPDATE_VERSION
-    assert update(versioned, 2, allow_downgrade=True) is ErrorCode.NONE
-    assert update(versioned, 0) is ErrorCode.INVALID_UPDATE_VERSION
-    assert update(versioned, 0, allow_downgrade=True) is ErrorCode.NONE
+    name = "group.version"
+    assert update(versioned, 3, name) is ErrorCode.NONE
+    assert versioned.image.features == {name: (3, 3)}
+    assert update(versioned, 3, name) is ErrorCode.NONE and not versioned.records()
+    assert update(versioned, 2, name) is ErrorCode.INVALID_UPDATE_VERSION
+    assert update(versioned, 2, name, allow_downgrade=True) is ErrorCode.NONE
+    assert update(versioned, 3, name, allow_downgrade=True) is ErrorCode.INVALID_UPDATE_VERSION, "it raises the level"
+    assert update(versioned, 0, name) is ErrorCode.INVALID_UPDATE_VERSION
+    assert update(versioned, 0, name, allow_downgrade=True) is ErrorCode.NONE
     assert versioned.image.features == {}
+
+
+def test_the_level_of_metadata_goes_down_where_none_is_lost() -> None:
+    runtime = ControllerRuntime(ControllerSettings(CLUSTER, supported_features=SUPPORTED))
+    for level, lower, error in (
+        (7, 0, ErrorCode.INVALID_UPDATE_VERSION),
+        (10, 9, ErrorCode.NONE),
+        (12, 11, ErrorCode.NONE),
+        (12, 10, ErrorCode.INVALID_UPDATE_VERSION),
+    ):
+        assert update(runtime, level) is ErrorCode.NONE
+        assert update(runtime, lower, allow_downgrade=True) is error
+
+
+def test_a_level_is_only_validated(versioned: ControllerRuntime) -> None:
+    asked = UpdateFeatureRequest("metadata.version", 3, validate_only=True)
+    assert versioned.ask(asked) == UpdateFeatureResponse(ErrorCode.NONE) and not versioned.records()
+    assert versioned.ask(replace(asked, max_feature_level=6)).error is ErrorCode.INVALID_UPDATE_VERSION
 
 
 REFUSED_LEVELS = [

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from impl.kraft.controller.decision import Decision
 from impl.kraft.errors import ErrorCode
-from impl.kraft.image import Image
+from impl.kraft.image import METADATA_VERSION, Image
+from impl.kraft.levels import CHANGING_LEVELS
 from impl.kraft.messages import UpdateFeatureRequest, UpdateFeatureResponse
 from impl.kraft.records import FeatureLevelRecord, SupportedFeature
 
@@ -45,7 +46,11 @@ def problem_of(
         return f"the level {level} of {name} is negative"
     if level < current and not request.allow_downgrade:
         return f"{name} is at level {current}: lowering it to {level} needs allow_downgrade"
-    if level == 0:
+    if level > current and request.allow_downgrade:
+        return f"{name} is at level {current}: raising it to {level} is no downgrade"
+    if name == METADATA_VERSION and any(level < changing <= current for changing in CHANGING_LEVELS):
+        return f"{name} is at level {current}: at {level} some metadata may be lost"
+    if level == 0 and name != METADATA_VERSION:
         return ""
     if not supports(supported, name, level, level):
         return f"the controller does not support level {level} of {name}"

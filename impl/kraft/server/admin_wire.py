@@ -25,6 +25,7 @@ from kio.schema.incremental_alter_configs.v1 import request as config_request
 from kio.schema.list_partition_reassignments.v0 import request as list_request
 from kio.schema.list_partition_reassignments.v0 import response as list_response
 from kio.schema.types import BrokerId, TopicName
+from kio.schema.update_features.v1 import request as features_request
 from kio.static.primitive import i32
 
 from impl.kraft.controller.controller import RESPONSES
@@ -39,15 +40,16 @@ from impl.kraft.messages import (
     IsrMember,
     ListPartitionReassignmentsRequest,
 )
-from impl.kraft.server import configs_wire, quotas_wire, topics_wire
+from impl.kraft.server import configs_wire, features_wire, quotas_wire, topics_wire
 from impl.kraft.server.authorization import EVERYTHING, Rights
 from impl.kraft.server.entities import NO_TIME, wire_code
 from impl.kraft.server.parts import Parts
 from impl.runtime.entities import read_entity
 
-VERSIONS: Mapping[int, int] = {19: 7, 20: 6, 37: 3, 43: 2, 44: 1, 45: 0, 46: 0, 49: 1, 56: 3}
+VERSIONS: Mapping[int, int] = {19: 7, 20: 6, 37: 3, 43: 2, 44: 1, 45: 0, 46: 0, 49: 1, 56: 3, 57: 1}
 """By key, the version that is served: of CreateTopics, DeleteTopics, CreatePartitions, ElectLeaders,
-IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments, AlterClientQuotas, AlterPartition."""
+IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments, AlterClientQuotas, AlterPartition,
+UpdateFeatures."""
 
 _NO_ID = UUID(int=0)
 _DELETE_TOPICS, _ELECT_LEADERS = 20, 43
@@ -231,4 +233,5 @@ _READ: Mapping[int, tuple[type, Callable[[Any], Parts]]] = {
     46: (list_request.ListPartitionReassignmentsRequest, _list_reassignments),
     49: (quotas_request.AlterClientQuotasRequest, quotas_wire.alter_quotas),
     56: (isr_request.AlterPartitionRequest, _alter_partitions),
+    57: (features_request.UpdateFeaturesRequest, features_wire.update_features),
 }

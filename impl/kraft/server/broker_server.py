@@ -16,13 +16,13 @@ from impl.kraft.config.configuration import Configuration
 from impl.kraft.effects import Send as SendToController
 from impl.kraft.effects import SetTimer as SetBrokerTimer
 from impl.kraft.fields import InvalidFieldError
-from impl.kraft.image import METADATA_VERSION
+from impl.kraft.levels import SUPPORTED
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import BrokerEffect, BrokerEffects, BrokerNode
 from impl.kraft.raft import Raft
 from impl.kraft.raft.effects import Send, SetTimer, Timer
 from impl.kraft.raft.messages import Request, Response
-from impl.kraft.records import Endpoint, SupportedFeature
+from impl.kraft.records import Endpoint
 from impl.kraft.recovered import recovered_broker_node, recovered_ends
 from impl.kraft.server.access import Credentials, Doors, access_of, access_to_brokers, authorizer_of
 from impl.kraft.server.bootstrap import read_bootstrap_records
@@ -42,13 +42,11 @@ from impl.kraft.server.steps import Steps
 from impl.kraft.storage.directories import lock_directories, read_directories
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.storage.storage import QuorumStorage
-from impl.kraft.tools.bootstrap import RELEASES
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop
 from impl.runtime.metrics import served
 from impl.runtime.properties import ConfigError
 
-_FEATURES = (SupportedFeature(METADATA_VERSION, min(RELEASES.values()), max(RELEASES.values())),)
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """Each at its number in a registration."""
 _MOST_ANSWER_BYTES = 101 << 20
@@ -135,7 +133,7 @@ class BrokerServer:
         settings = BrokerSettings(
             configuration.node_id, cluster_id,
             listeners=endpoints_of(configuration),
-            features=_FEATURES,
+            features=SUPPORTED,
             heartbeat_interval_ms=configuration.broker_heartbeat_interval_ms,
             initial_registration_timeout_ms=configuration.initial_broker_registration_timeout_ms,
             retry_backoff_max_ms=configuration.broker_session_timeout_ms // 2,

@@ -7,6 +7,7 @@ from typing import Any
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
+from impl.kraft.levels import SUPPORTED
 from impl.kraft.security.authorizer import Authorizer
 from impl.kraft.server import connections
 from impl.kraft.server.access_wire import describe_acls, describe_users
@@ -15,6 +16,7 @@ from impl.kraft.server.cluster_told import ClusterTold
 from impl.kraft.server.connections import Caller
 from impl.kraft.server.controller_channel import FORWARDED, ControllerChannel
 from impl.kraft.server.describe_configs import OwnConfigs, describe_configs
+from impl.kraft.server.features_wire import features_told
 from impl.kraft.server.fetching import Fetching
 from impl.kraft.server.producing import Producing
 from impl.kraft.server.quotas_wire import describe_quotas
@@ -45,7 +47,9 @@ class ClientRequests:
         """The body of the response; None where none is waited for. Raises WireError, ConnectionError."""
         key, version = header.api_key, header.api_version
         if key == API_VERSIONS:
-            return api_versions(version, {**SERVED, **connections.VERSIONS}, self._steps.node.broker.image.features)
+            image = self._steps.node.broker.image
+            features = features_told(SUPPORTED, image.features, max(image.offset, 0))
+            return api_versions(version, {**SERVED, **connections.VERSIONS}, features)
         check_served(SERVED, key, version)
         if key in FORWARDED:
             return await self._channel.forward(header, body, caller)

@@ -13,6 +13,7 @@ from impl.kraft.server import envelope
 from impl.kraft.server.broker_wire import Request, Response, key_of, read_response, request_bytes
 from impl.kraft.server.connections import Caller
 from impl.kraft.server.entities import NO_TAGS, without_tags
+from impl.kraft.server.features_wire import SAFE_DOWNGRADE, UPGRADE
 from impl.kraft.server.peers import OPEN, Access, Connection
 from impl.kraft.server.versions import answer_bytes, made, read_body, request_kind, response_kind
 from impl.runtime import wire
@@ -25,12 +26,13 @@ LOST = (OSError, TimeoutError, WireError)
 _FORWARDED_FOR_S, _RETRY_S = 30.0, 0.1
 """How long a client's request is forwarded until a controller is active, as Kafka's request.timeout.ms."""
 
-DELETE_TOPICS, ELECT_LEADERS = 20, 43
+DELETE_TOPICS, ELECT_LEADERS, UPDATE_FEATURES = 20, 43, 57
 _PREFERRED = 0
 """The only leaders that the first version of ElectLeaders elects."""
 FORWARDED: Mapping[int, tuple[int, int]] = {
     19: (2, 7), DELETE_TOPICS: (1, 6), 30: (1, 3), 31: (1, 3), 37: (0, 3), ELECT_LEADERS: (0, 2), 44: (0, 1),
-    45: (0, 0), 46: (0, 0), 49: (0, 1), 51: (0, 0), 55: (0, 2), 64: (0, 0),
+    45: (0, 0), 46: (0, 0), 49: (0, 1), 51: (0, 0), 55: (0, 2), UPDATE_FEATURES: (0, 1),
+    64: (0, 0),
 }  # fmt: skip
 """What clients may ask for through a broker (see `envelope.FORWARDED`): the newest version is forwarded."""
 
@@ -67,7 +69,7 @@ class ControllerChannel:
         """The body of the answer to a client's request. Raises WireError; ConnectionError: no controller was active."""
         key = header.api_key
         _, newest = FORWARDED[key]
-        request = _upgraded(key, newest, read_body(key, header.api_version, body))
+        request = upgraded(key, newest, read_body(key, header.api_version, body))
         within = entity_bytes(made(request_kind(key, newest), request))
         answer = read_entity(response_kind(key, newest), await self._forwarded(key, newest, within, caller))
         return answer_bytes(key, header.api_version, answer)
@@ -102,11 +104,20 @@ class ControllerChannel:
         raise ConnectionError("no controller became active in time")
 
 
-def _upgraded(key: int, newest: int, entity: Any) -> Any:
+def upgraded(key: int, newest: int, entity: Any) -> Any:
     """What an older version says in other fields than the newest."""
     if key == DELETE_TOPICS and hasattr(entity, "topic_names"):
         topics = [{"name": name, "topic_id": None} for name in entity.topic_names]
         return {"topics": topics, "timeout": entity.timeout}
     if key == ELECT_LEADERS and not hasattr(entity, "election_type"):
         return {"election_type": _PREFERRED, "topic_partitions": entity.topic_partitions, "timeout": entity.timeout}
+    if key == UPDATE_FEATURES and not hasattr(entity, "validate_only"):
+        updates = [
+            {
+                "feature": one.feature, "max_version_level": one.max_version_level,
+                "upgrade_type": SAFE_DOWNGRADE if one.allow_downgrade else UPGRADE,
+            }
+            for one in entity.feature_updates
+        ]  # fmt: skip
+        return {"timeout": entity.timeout, "feature_updates": updates, "validate_only": False}
     return entity

@@ -23,6 +23,7 @@ from impl.kraft.effects import Reply
 from impl.kraft.effects import SetTimer as SetControllerTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import InvalidFieldError
+from impl.kraft.levels import SUPPORTED
 from impl.kraft.messages import Request as ControllerRequest
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import Node, NodeEffect, NodeEffects
@@ -39,6 +40,7 @@ from impl.kraft.server.bootstrap import read_bootstrap_records
 from impl.kraft.server.connections import Caller
 from impl.kraft.server.disk_work import DiskWork
 from impl.kraft.server.entities import NO_TAGS, without_tags
+from impl.kraft.server.features_wire import features_told
 from impl.kraft.server.measures import NOBODY, Measures, Seen
 from impl.kraft.server.peers import Peers
 from impl.kraft.server.settings import controller_settings, raft_settings, snapshot_settings, storage_settings
@@ -243,7 +245,9 @@ class ControllerServer:
     async def _handle(self, header: RequestHeader, body: bytes, caller: Caller) -> bytes:
         if header.api_key == API_VERSIONS:
             served_at = {key: (at, at) for key, at in SERVED.items()}
-            return api_versions(header.api_version, {**served_at, **connections.VERSIONS})
+            image = self._node.controller.committed
+            features = features_told(SUPPORTED, image.features, max(image.offset, 0))
+            return api_versions(header.api_version, {**served_at, **connections.VERSIONS}, features)
         if header.api_key not in SERVED:
             raise WireError(f"API {header.api_key} is not served")
         if header.api_version != SERVED[header.api_key]:

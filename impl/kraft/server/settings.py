@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from impl.kraft.config.configuration import Configuration
 from impl.kraft.controller import ControllerSettings
+from impl.kraft.levels import SUPPORTED
 from impl.kraft.node import SnapshotSettings
 from impl.kraft.raft import RaftSettings
 from impl.kraft.records import BootstrapRecord
@@ -18,7 +19,7 @@ def controller_settings(
     return ControllerSettings(
         cluster_id, configuration.broker_session_timeout_ms, configuration.metadata_max_idle_interval_ms,
         leader_imbalance_check_interval_ms=interval_ms if configuration.auto_leader_rebalance_enable else 0,
-        bootstrap=bootstrap,
+        supported_features=SUPPORTED, bootstrap=bootstrap,
     )  # fmt: skip
 
 

@@ -83,25 +83,20 @@ def check_served(served: Served, key: int, version: int) -> None:
         raise WireError(f"API {key}: version {version} is not served")
 
 
-def api_versions(version: int, served: Served, finalized: Mapping[str, tuple[int, int]] | None = None) -> bytes:
+def api_versions(version: int, served: Served, features: Mapping[str, Any]) -> bytes:
     """What is served; an unknown version is answered in the first one, with the error (KIP-511).
 
-    finalized: the levels of features that the cluster is at.
+    features: further fields, see `features_wire.features_told`.
     """
     known = version <= _NEWEST_API_VERSIONS
     all_served = {API_VERSIONS: (0, _NEWEST_API_VERSIONS), **served}
-    given: dict[str, Any] = {
+    given = {
         "error_code": ErrorCode.none if known else ErrorCode.unsupported_version,
         "throttle_time": NO_TIME,
         "api_keys": [
             {"api_key": key, "min_version": least, "max_version": most}
             for key, (least, most) in sorted(all_served.items())
         ],
+        **features,
     }
-    if finalized:
-        given["finalized_features_epoch"] = 0
-        given["finalized_features"] = [
-            {"name": name, "min_version_level": least, "max_version_level": most}
-            for name, (least, most) in sorted(finalized.items())
-        ]
     return answer_bytes(API_VERSIONS, version if known else 0, given)

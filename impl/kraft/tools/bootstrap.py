@@ -8,16 +8,11 @@ from base64 import b64decode
 from collections.abc import Mapping, Sequence
 
 from impl.kraft.image import METADATA_VERSION
+from impl.kraft.levels import RELEASES
 from impl.kraft.metadata.core_records import to_metadata
 from impl.kraft.metadata.encoding import MetadataRecord
 from impl.kraft.security import stored
 from impl.kraft.security.scram import LEAST_ITERATIONS, MECHANISMS, MOST_ITERATIONS, credential_of, salted
-
-RELEASES: Mapping[str, int] = {
-    "3.3-IV3": 7, "3.4-IV0": 8, "3.5-IV0": 9, "3.5-IV1": 10, "3.5-IV2": 11, "3.6-IV0": 12, "3.6-IV1": 13,
-    "3.6-IV2": 14,
-}  # fmt: skip
-"""Levels of metadata.version. From 17 on (3.7-IV2) replicas have directories, which the cores have not."""
 
 DEFAULT_RELEASE = "3.3-IV3"
 _OTHER_FEATURES = (

@@ -87,13 +87,21 @@ def features(make: Make) -> None:
     asking.wants(UpdateFeatureRequest("feature", 3), ErrorCode.NONE)
     asking.wants(UpdateFeatureRequest("feature", 2), refused)
     asking.wants(UpdateFeatureRequest("feature", 0), refused)
+    asking.wants(UpdateFeatureRequest("feature", 4, allow_downgrade=True), refused)
     lower = UpdateFeatureRequest("feature", 2, allow_downgrade=True)
+    asking.wants(replace(lower, validate_only=True), ErrorCode.NONE)
     asking.wants(lower, ErrorCode.NONE, (FeatureLevelRecord("feature", 2, 2),))
     little = replace(registration_request(NEW_ID, NEW_INCARNATION), features=(SupportedFeature("feature", 1, 2),))
     asking.wants(little, ErrorCode.NONE, None)
     asking.wants(UpdateFeatureRequest("feature", 3), refused)
     remove = UpdateFeatureRequest("feature", 0, allow_downgrade=True)
     asking.wants(remove, ErrorCode.NONE, (FeatureLevelRecord("feature", 0, 0),))
+    asking.ask(UpdateFeatureRequest("metadata.version", 7))
+    asking.wants(UpdateFeatureRequest("metadata.version", 0, allow_downgrade=True), refused)
+    for level, lower_level, error in ((10, 9, ErrorCode.NONE), (11, 9, refused), (12, 11, ErrorCode.NONE)):
+        asking.ask(UpdateFeatureRequest("metadata.version", level))
+        lower = UpdateFeatureRequest("metadata.version", lower_level, allow_downgrade=True)
+        asking.wants(lower, error, () if error is refused else None)
 
 
 def producer_ids(make: Make) -> None:

@@ -13,6 +13,7 @@ from kio.schema.create_topics.v7 import request as create_request
 from kio.schema.elect_leaders.v2 import request as elect_request
 from kio.schema.incremental_alter_configs.v1 import request as config_request
 from kio.schema.types import BrokerId, TopicName
+from kio.schema.update_features.v1 import request as features_request
 from kio.static.primitive import f64, i8, i16, i32, i32Timedelta
 
 TIMEOUT = i32Timedelta.parse(datetime.timedelta(seconds=30))
@@ -79,6 +80,14 @@ def quotas(*entries: tuple[Mapping[str, str | None], Mapping[str, float | None]]
             ),
         )
         for names, values in entries
+    ))  # fmt: skip
+
+
+def levels(*updates: tuple[str, int, int], validate_only: bool = False) -> Any:
+    """Of features: name, level, type of update."""
+    return features_request.UpdateFeaturesRequest(timeout=TIMEOUT, validate_only=validate_only, feature_updates=tuple(
+        features_request.FeatureUpdateKey(feature=name, max_version_level=i16(level), upgrade_type=i8(kind))
+        for name, level, kind in updates
     ))  # fmt: skip
 
 

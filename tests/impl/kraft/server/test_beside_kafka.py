@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,7 @@ from kio.schema.create_topics.v7.response import CreateTopicsResponse
 from kio.schema.elect_leaders.v2.response import ElectLeadersResponse
 from kio.schema.incremental_alter_configs.v1.response import IncrementalAlterConfigsResponse
 from kio.schema.types import BrokerId
+from kio.schema.update_features.v1.response import UpdateFeaturesResponse
 from kio.static.primitive import i16, i64, u16
 
 from impl.kraft.controller.lists import LISTS
@@ -39,6 +41,7 @@ from tests.impl.kraft.server.admin_requests import (
     election,
     grown,
     growth,
+    levels,
     moved,
     new_topic,
     quotas,
@@ -49,10 +52,11 @@ from tests.impl.kraft.server.controllers import CLUSTER
 BROKERS = (11, 12, 13)
 FENCED = 13
 POLICY = "cleanup.policy"
+LEVEL = "metadata.version"
 RESPONSES: dict[int, Any] = {
     19: CreateTopicsResponse, 37: CreatePartitionsResponse, 44: IncrementalAlterConfigsResponse,
     43: ElectLeadersResponse, 45: AlterPartitionReassignmentsResponse, 62: BrokerRegistrationResponse,
-    63: BrokerHeartbeatResponse, 49: AlterClientQuotasResponse,
+    63: BrokerHeartbeatResponse, 49: AlterClientQuotasResponse, 57: UpdateFeaturesResponse,
 }  # fmt: skip
 UNWRITTEN = frozenset(("topicId", "brokerEpoch"))
 """What no two clusters have in common."""
@@ -86,8 +90,7 @@ class WithBrokers(Alone):
 
     def written(self) -> list[tuple[str, dict[str, Any]]]:
         """The records that requests of operators have written; in order those about one thing, as Kafka hashes."""
-        payloads = [line.split("payload: ", 1)[1] for line in self.printed().splitlines() if "payload: " in line]
-        found = [(one["type"], one["data"]) for one in map(json.loads, payloads)]
+        found = self._records()
         wanted = ("TOPIC_RECORD", "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "CONFIG_RECORD", "CLIENT_QUOTA_RECORD")
         kept = [
             (kind, {name: value for name, value in data.items() if name not in UNWRITTEN})
@@ -97,6 +100,15 @@ class WithBrokers(Alone):
         return sorted(
             kept, key=lambda one: (one[0], one[1].get("resourceName", ""), one[1].get("name", one[1].get("key", "")))
         )
+
+    def levels(self) -> list[int]:
+        """Of metadata.version, one after the other: Kafka writes one again that it has."""
+        found = [int(data["featureLevel"]) for kind, data in self._records() if kind == "FEATURE_LEVEL_RECORD"]
+        return [level for level, _ in groupby(found)]
+
+    def _records(self) -> list[tuple[str, dict[str, Any]]]:
+        payloads = [line.split("payload: ", 1)[1] for line in self.printed().splitlines() if "payload: " in line]
+        return [(one["type"], one["data"]) for one in map(json.loads, payloads)]
 
 
 @contextmanager
@@ -161,6 +173,13 @@ REQUESTS: list[Any] = [
     moved("moves", (3, (11, 13)), (4, (13, 11)), (5, (11, 11)), (2, (99,)), (1, None)),
     moved("moves", (3, None), (4, None)),
     moved("missing", (0, (11,))),
+    levels((LEVEL, 7, 1)), levels((LEVEL, 8, 1), validate_only=True), levels((LEVEL, 5, 2)), levels((LEVEL, 6, 1)),
+    levels((LEVEL, 99, 1)), levels((LEVEL, -1, 1)), levels((LEVEL, 0, 1)), levels((LEVEL, 0, 2)),
+    levels((LEVEL, 0, 3)), levels((LEVEL, 9, 2)), levels((LEVEL, 9, 0)), levels((LEVEL, 9, 4)),
+    levels((LEVEL, 9, 1), ("none", 1, 1)), levels((LEVEL, 9, 1), (LEVEL, 10, 1)), levels(("none", 0, 1)), levels(),
+    levels((LEVEL, 10, 1)), levels((LEVEL, 9, 1)), levels((LEVEL, 9, 2)), levels((LEVEL, 8, 3)), levels((LEVEL, 7, 2)),
+    levels((LEVEL, 12, 1)), levels((LEVEL, 11, 2)), levels((LEVEL, 10, 2)), levels((LEVEL, 14, 1)),
+    levels((LEVEL, 13, 2)), levels((LEVEL, 14, 3)), levels((LEVEL, 13, 3)),
     quotas(({"user": "ann"}, {"producer_byte_rate": 5.0, "request_percentage": 0.5})),
     quotas(({"user": "ann"}, {"producer_byte_rate": 5.0}), ({"user": None}, {"consumer_byte_rate": 1.0})),
     quotas(({"user": "ann"}, {"producer_byte_rate": None, "consumer_byte_rate": None})),
@@ -193,6 +212,8 @@ def errors(response: Any) -> list[tuple[str, int]]:
             (str(sorted((of.entity_type, of.entity_name) for of in one.entity)), int(one.error_code))
             for one in response.entries
         )
+    if isinstance(response, UpdateFeaturesResponse):
+        return [("", int(response.error_code)), *sorted((one.feature, int(one.error_code)) for one in response.results)]
     parts = getattr(response, "topics", ()) or getattr(response, "results", ()) or getattr(response, "responses", ())
     return sorted((getattr(one, "name", "") or one.resource_name, int(one.error_code)) for one in parts)
 
@@ -211,6 +232,7 @@ def test_answers_and_records_are_those_of_kafka(tmp_path: Path) -> None:
         ]
         assert not differs, "\n".join(map(str, differs))
         assert ours.written() == kafka.written()
+        assert ours.levels() == kafka.levels() == [7, 10, 9, 8, 12, 11, 14]
 
 
 @pytest.mark.long("a JVM")

@@ -132,3 +132,22 @@ def test_topics_and_configs_by_the_tools_of_kafka(address: str) -> None:
     assert says("Leader: 11\tReplicas: 11\tIsr: 11", topics, "--topic", "told")
     assert says("retention.ms=600000 sensitive=false", configs, "--topic", "told")
     assert says("node.id=11 sensitive=false", configs, "--broker", "11", "--all")
+
+
+@released
+def test_levels_of_features_by_the_tool_of_kafka(address: str) -> None:
+    """`kafka-features`: what is described is what ApiVersions tells, what is altered is forwarded."""
+
+    def features(*arguments: str) -> str:
+        return tool(VERSION, "org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", address, *arguments)
+
+    described = features("describe").replace("\t", " ")
+    assert (
+        "metadata.version SupportedMinVersion: 3.3-IV3 SupportedMaxVersion: 3.6-IV2 FinalizedVersionLevel: 3.3-IV3"
+        in (" ".join(described.split())).replace("Feature: ", "")
+    )
+    assert "upgraded" in features("upgrade", "--feature", "metadata.version=8")
+    until(lambda: "FinalizedVersionLevel: 3.4-IV0" in features("describe"), "the broker knows the level")
+    with pytest.raises(CalledProcessError) as refused:
+        features("downgrade", "--feature", "metadata.version=7")
+    assert "some metadata may be lost" in refused.value.stdout + refused.value.stderr
