@@ -37,7 +37,8 @@ _UNDER_WAY_MS = 2_000
 """For so long a request may lie with a controller whose sender is dead."""
 BATCH_MS = 100
 """A batch of Kafka's has the time at which it was begun: what is decided within it may be younger by as much."""
-_HEARTBEAT, _FENCING, _ELECTIONS = "processBrokerHeartbeat", "maybeFenceStaleBroker", ("electLeaders", "electPreferred")
+HEARTBEAT, FENCING = "processBrokerHeartbeat", "maybeFenceStaleBroker"
+_ELECTIONS = ("electLeaders", "electPreferred")
 
 
 def places(decisions: Sequence[Decision]) -> list[Place]:
@@ -144,7 +145,7 @@ class Projection:
             else:
                 yield self._event("begin_shutdown", process)
         elif is_fenced_by(record):
-            by_heartbeat = decision.operation == _HEARTBEAT or (not decision.operation and life.stops)
+            by_heartbeat = decision.operation == HEARTBEAT or (not decision.operation and life.stops)
             if by_heartbeat:  # it is let go, and ends at any time, or it asks again: the answer may be lost
                 yield from self._asked(process, is_answered=False)
                 yield event_line("lose_lifecycle_reply", process)
@@ -232,6 +233,6 @@ def _asks(decision: Decision) -> int | None:
     for record in decision.records:
         if record.type == "REGISTER_BROKER_RECORD":
             return int(record.fields["brokerId"])
-        if _is_of_lifecycle(record) and decision.operation != _FENCING:
+        if _is_of_lifecycle(record) and decision.operation != FENCING:
             return int(record.fields["brokerId"])
     return None

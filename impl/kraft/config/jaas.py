@@ -19,8 +19,12 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 def options(key: str, value: str) -> Mapping[str, str]:
-    """Those of `MODULE required NAME="VALUE" ... ;`. Raises ConfigError."""
-    mechanism = key.split(".")[-4].upper()
+    """Those of `MODULE required NAME="VALUE" ... ;`, of a key that begins with the mechanism. Raises ConfigError."""
+    return options_of(key.split(".")[-4].upper(), key, value)
+
+
+def options_of(mechanism: str, key: str, value: str) -> Mapping[str, str]:
+    """As `options`. mechanism: of MODULES."""
     expected = f'{key}: {MODULES[mechanism]} required NAME="VALUE" ...; is expected'
     tokens = _tokens(value, expected)
     if len(tokens) < 3 or tokens[-1] != ";" or tokens[0] != MODULES[mechanism] or tokens[1].lower() not in _FLAGS:

@@ -96,7 +96,7 @@ class Given:
         if protocol.startswith("SASL"):
             sasl = SaslSettings(
                 self.of(listener, _MECHANISMS, (KERBEROS,)), passwords(self.jaas(listener, "PLAIN")),
-                {one: login for one in jaas.MODULES if (login := _login(self.jaas(listener, one))) is not None},
+                {one: login for one in jaas.MODULES if (login := login_of(self.jaas(listener, one))) is not None},
             )  # fmt: skip
         return ListenerSecurity(protocol, tls, sasl)
 
@@ -106,7 +106,8 @@ def passwords(options: Mapping[str, str]) -> Mapping[str, str]:
     return {name.removeprefix(_USER): password for name, password in options.items() if name.startswith(_USER)}
 
 
-def _login(options: Mapping[str, str]) -> tuple[str, str] | None:
+def login_of(options: Mapping[str, str]) -> tuple[str, str] | None:
+    """User and password; None where one is missing."""
     user, password = options.get("username"), options.get("password")
     return (user, password) if user and password else None
 
@@ -131,7 +132,7 @@ def problems_of(settings: Mapping[str, Any]) -> Said:
 
     for says_how, name in entered(settings):
         if protocols.get(name, "").startswith("SASL"):
-            yield from _own_login(given, name, says_how, settings[says_how], name in served)
+            yield from _ownlogin_of(given, name, says_how, settings[says_how], name in served)
 
 
 def entered(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -178,7 +179,7 @@ def _offered(given: Given, name: str) -> Said:
         )
 
 
-def _own_login(given: Given, name: str, says_how: str, mechanism: str, is_served: bool) -> Said:
+def _ownlogin_of(given: Given, name: str, says_how: str, mechanism: str, is_served: bool) -> Said:
     whom = "brokers" if says_how == "sasl_mechanism_inter_broker_protocol" else "controllers"
     if mechanism == KERBEROS:
         return  # which is said already
@@ -187,7 +188,7 @@ def _own_login(given: Given, name: str, says_how: str, mechanism: str, is_served
             given.key(name, _MECHANISMS),
             f": the {whom} log in with {mechanism}, by {says_how.replace('_', '.')}; add it",
         )
-    if _login(given.jaas(name, mechanism)) is None:
+    if login_of(given.jaas(name, mechanism)) is None:
         yield (
             given.key(name, _jaas_key(mechanism)),
             f": this node logs in at the {whom} with {mechanism}; say {jaas.MODULES[mechanism]} required "

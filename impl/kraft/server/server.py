@@ -186,7 +186,12 @@ class ControllerServer:
         match timer:
             case (Timer() as of_quorum, peer):
                 return self._node.on_timer(of_quorum, now_ms, peer)
-        return self._node.on_timer(timer, now_ms)
+        effects = self._node.on_timer(timer, now_ms)
+        match timer:
+            case ("lease", broker) if any(isinstance(effect, AppendToLog) for effect in effects):
+                facts = {"broker": broker, "epoch": self._node.raft.voter.epoch, "offset": self._storage.log.end_offset}
+                log(logger, "lease expired", facts)
+        return effects
 
     def _carry_out(self, effect: NodeEffect) -> None:
         match effect:

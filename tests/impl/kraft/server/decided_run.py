@@ -1,29 +1,39 @@
 """Traces of clusters of ours as processes: what controllers decided, projected to each partition (`kraft/recorded`).
 
-The projection is that of real clusters of Kafka (`impl.apache.recording`). Our controllers do not log on which request
-they decide: it is told from the records.
+The projection is that of real clusters of Kafka (`impl.apache.recording`). Our controllers log when they fence a broker
+whose lease has expired; on which request they decide otherwise is told from the records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from impl.apache.recording.decisions import Decision
 from impl.apache.recording.driving import Done
-from impl.apache.recording.image import Image, Partition, place
-from impl.apache.recording.projection import places, trace
+from impl.apache.recording.image import Image, Partition, is_fenced_by, place
+from impl.apache.recording.projection import FENCING, HEARTBEAT, places, trace
 from impl.kraft.metadata.encoding import MetadataRecord, decode
 from impl.kraft.storage.batches import decode_all
 from impl.kraft.storage.control import ControlType, control_type, read_leader_change
 from tests.impl.kraft.simulation.decided import renamed
 
-BATCH_MS = 1
-"""Times of decisions and of the journal are rounded."""
+BATCH_MS = 20
+"""Of decisions the clock is monotonic, and as far ahead as it was when the controller started."""
+Place = tuple[int, int]
+"""Epoch and base offset of a batch."""
 
 
-def decisions(log: bytes, first: int) -> Iterator[Decision]:
-    """Those in the metadata log of an active controller. first: the id of the broker that the trace has as 0."""
+def expired(lines: Iterable[Mapping[str, Any]]) -> set[Place]:
+    """Where brokers were fenced because their leases had expired. lines: of the logs of all controllers."""
+    return {(line["epoch"], line["offset"]) for line in lines if line["event"] == "lease expired"}
+
+
+def decisions(log: bytes, first: int, lapsed: Set[Place] = frozenset()) -> Iterator[Decision]:
+    """Those in the metadata log of an active controller. first: the id of the broker that the trace has as 0.
+
+    lapsed: as `expired` has it.
+    """
     image = Image()
     for batch in decode_all(log):
         if batch.is_control:
@@ -33,13 +43,16 @@ def decisions(log: bytes, first: int) -> Iterator[Decision]:
                 yield Decision(batch.timestamp_ms, batch.epoch, batch.base_offset, "", (), leader)
             continue
         records = tuple(renamed(decode(record.value or b""), first) for record in batch.records)
-        yield Decision(batch.timestamp_ms, batch.epoch, batch.end_offset - 1, operation(records, image), records)
+        name = FENCING if (batch.epoch, batch.base_offset) in lapsed else operation(records, image)
+        yield Decision(batch.timestamp_ms, batch.epoch, batch.end_offset - 1, name, records)
         for record in records:
             image.replay(record)
 
 
 def operation(records: Sequence[MetadataRecord], before: Image) -> str:
-    """As Kafka's controller calls it; "" where another one has changed what was to be changed."""
+    """As Kafka's controller calls it; "" where it need not be known."""
+    if any(is_fenced_by(one) for one in records if one.type == "BROKER_REGISTRATION_CHANGE_RECORD"):
+        return HEARTBEAT
     changes = [one for one in records if one.type == "PARTITION_CHANGE_RECORD"]
     if any(_is_moved(one.fields, before.partitions[place(one)]) for one in changes):
         return "alterPartitionReassignments"
@@ -61,11 +74,13 @@ def _has_only_its_leader(change: Mapping[str, Any]) -> bool:
     return change.get("isr") is None and change.get("replicas") is None
 
 
-def traces(log: bytes, journal: Sequence[Done], nodes: Sequence[int], about: str = "") -> dict[str, str]:
+def traces(
+    log: bytes, lapsed: Set[Place], journal: Sequence[Done], nodes: Sequence[int], about: str = ""
+) -> dict[str, str]:
     """By the name of each partition that was created. log: of an active controller. nodes: the brokers, in order.
 
-    about: what their names begin with.
+    lapsed: as `expired` has it. about: what their names begin with.
     """
-    found = list(decisions(log, nodes[0]))
+    found = list(decisions(log, nodes[0], lapsed))
     names = {at: f"{about}{at[0]} {at[1]}" for at in places(found)}
     return {name: trace(name, found, journal, at, len(nodes), batch_ms=BATCH_MS) for at, name in names.items()}

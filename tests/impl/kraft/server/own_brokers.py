@@ -16,7 +16,7 @@ from tests.cluster.kafka import until
 from tests.cluster.mesh import CLIENTS, Mesh
 from tests.cluster.processes import ManagedProcess, free_ports
 from tests.impl.kraft.server.controllers import CLUSTER, Controllers, controllers
-from tests.impl.kraft.server.decided_run import traces
+from tests.impl.kraft.server.decided_run import expired, traces
 from tests.impl.kraft.simulation.decided import judged
 
 BROKERS = (11, 12, 13)
@@ -106,6 +106,11 @@ class OwnBrokers:
         """The log of the active controller."""
         return self.controllers.data(self.controllers.await_leader(self.controllers.alive))
 
+    def traces(self, about: str = "") -> dict[str, str]:
+        """By partition, what was decided until now, as traces with names that begin so."""
+        lapsed = expired(line for node in self.controllers.processes for line in self.controllers.log_of(node))
+        return traces(self.metadata(), lapsed, self.journal, self.nodes, about)
+
     def metadata_bytes(self, node: int) -> int:
         """The size of the log of a broker or a controller."""
         name = f"broker{node}" if node in self.nodes else f"data{node}"
@@ -113,7 +118,7 @@ class OwnBrokers:
 
     def validate(self) -> None:
         """What was decided about each partition until now is a behaviour of the spec. Traces are kept in a folder."""
-        found = traces(self.metadata(), self.journal, self.nodes)
+        found = self.traces()
         folder = self._folder / "traces"
         folder.mkdir(exist_ok=True)
         for name, text in found.items():

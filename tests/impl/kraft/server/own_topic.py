@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import pairwise
 from typing import Any
 
@@ -34,24 +34,26 @@ class OwnTopic:
         until(lambda: bool(self.partitions()), "brokers know the topic")
 
     def partitions(self) -> list[dict[str, Any]]:
-        with self._admin() as client:
-            (topic,) = client.describe_topics([TOPIC])
-        return sorted(topic["partitions"], key=lambda one: int(one["partition_index"]))
+        """As one of the brokers tells of them."""
+        from kafka.errors import KafkaError
+
+        found: list[dict[str, Any]] = []
+
+        def is_told() -> bool:
+            with suppress(KafkaError), self._admin() as client:
+                (topic,) = client.describe_topics([TOPIC])
+                found.extend(topic["partitions"])
+                return True
+            return False
+
+        until(is_told, "a broker tells of the topic")
+        return sorted(found, key=lambda one: int(one["partition_index"]))
 
     def leader(self, partition: int) -> int:
         return int(self.partitions()[partition]["leader_id"])
 
     def await_partitions(self, holds: Callable[[dict[str, Any]], bool], what: str) -> None:
-        """A broker that is not there tells nothing."""
-        from kafka.errors import KafkaError
-
-        def hold() -> bool:
-            try:
-                return all(holds(one) for one in self.partitions())
-            except KafkaError:
-                return False
-
-        until(hold, what)
+        until(lambda: all(holds(one) for one in self.partitions()), what)
 
     def reassign(self, partition: int, replicas: Sequence[int]) -> None:
         from kafka import TopicPartition

@@ -29,7 +29,7 @@ from tests.cluster.processes import ManagedProcess
 from tests.cluster.schedules import Agenda
 from tests.impl.kraft.server.clients import TOPIC, read_all
 from tests.impl.kraft.server.controllers import VOTERS
-from tests.impl.kraft.server.decided_run import decisions, traces
+from tests.impl.kraft.server.decided_run import decisions
 from tests.impl.kraft.server.own_brokers import BROKERS, OwnBrokers, own_cluster
 from tests.impl.kraft.server.own_topic import OwnTopic
 from tests.impl.kraft.server.witnesses import MADE, Operator, Reader, Witness, Writer, wrong_creations, wrong_in
@@ -169,7 +169,7 @@ def run_on(brokers: OwnBrokers, mesh: Mesh, seed: int) -> Run:
         "unanswered": sum(one.offset is None for one in written), "read": len(reader.seen),
         "longest_ms_without": max(writer.longest_ms for writer in writers),
     }  # fmt: skip
-    text = "".join(traces(log, brokers.journal, BROKERS, f"seed {seed}, ").values())
+    text = "".join(brokers.traces(f"seed {seed}, ").values())
     return Run(seed, text, figures, violated=tuple(wrong))
 
 

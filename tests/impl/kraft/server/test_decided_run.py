@@ -13,7 +13,7 @@ from impl.kraft.metadata.encoding import MetadataRecord, encode
 from impl.kraft.storage.batches import Record, RecordBatch
 from impl.kraft.storage.batches import encode as encode_batch
 from impl.kraft.storage.control import LeaderChange, leader_change
-from tests.impl.kraft.server.decided_run import decisions, operation, traces
+from tests.impl.kraft.server.decided_run import decisions, expired, operation, traces
 from tests.impl.kraft.simulation.decided import judged, renamed
 
 NODES = (11, 12)
@@ -64,7 +64,10 @@ def log(*batches: list[MetadataRecord]) -> bytes:
 
 
 def status(*more: list[MetadataRecord]) -> str:
-    summary = judged(len(NODES), traces(log(*BEGIN, *more), JOURNAL, NODES))
+    """A broker is fenced because its lease has expired."""
+    lines = [{"event": "started"}, {"event": "lease expired", "broker": 11, "epoch": 1, "offset": 7}]
+    lapsed = expired(lines if more[0][0].type == "FENCE_BROKER_RECORD" else [])
+    summary = judged(len(NODES), traces(log(*BEGIN, *more), lapsed, JOURNAL, NODES))
     (found,) = [status for status, count in summary.counts.items() if count]
     return found
 
@@ -92,7 +95,7 @@ def test_what_was_asked_is_told_from_the_records() -> None:
     assert operation([completed], moved) == ""
     assert operation([change(leader=1)], still) == "electLeaders"
     assert operation([change(isr=(0,))], still) == ""
-    assert operation([fencing("FENCE", 11, 1), change(leader=1)], still) == ""
+    assert operation([renamed(fencing("FENCE", 11, 1), 11), change(leader=1)], still) == "processBrokerHeartbeat"
 
 
 @pytest.mark.parametrize(

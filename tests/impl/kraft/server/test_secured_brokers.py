@@ -10,11 +10,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from impl.kraft.tools.cluster import main as cluster
+from impl.kraft.tools.metadata_quorum import main as metadata_quorum
+from impl.kraft.tools.shell.tool import main as shell
 from tests.cluster.certificates import Authority
 from tests.cluster.kafka import tool, until
 from tests.impl.kraft.released import VERSION, released
+from tests.impl.kraft.server.controllers import CLUSTER
 from tests.impl.kraft.server.own_brokers import OwnBrokers, own_cluster
 from tests.impl.kraft.server.secured import PLAIN_MODULE, plain_module, tls_settings
+from tests.impl.kraft.tools.running import Tool
 
 pytestmark = pytest.mark.long("five processes, and clients that take seconds to be imported")
 SCRAM, TOPIC, PARTITIONS = "SCRAM-SHA-512", "orders", 2
@@ -43,6 +48,17 @@ class Place(NamedTuple):
             "sasl_plain_username": user, "sasl_plain_password": password or user,
             "ssl_context": ssl.create_default_context(cafile=str(self.truststore)),
         }  # fmt: skip
+
+    def client(self, folder: Path, user: str, password: str = "") -> Path:
+        """A configuration of Kafka's tools, and ours. Super users log in with PLAIN, the others with SCRAM."""
+        mechanism, module = ("PLAIN", PLAIN_MODULE) if user in USERS else (SCRAM, SCRAM_MODULE)
+        login = f'{module} required username="{user}" password="{password or USERS.get(user, user)}";'
+        path = folder / f"{user}.properties"
+        path.write_text(
+            f"security.protocol=SASL_SSL\nsasl.mechanism={mechanism}\nsasl.jaas.config={login}\n"
+            f"ssl.truststore.type=PEM\nssl.truststore.location={self.truststore}\n"
+        )
+        return path
 
 
 @pytest.fixture(scope="module")
@@ -169,17 +185,8 @@ def test_who_may_not_alter_is_refused_by_the_controller(place: Place) -> None:
 def test_the_tools_of_kafka(place: Place, tmp_path: Path) -> None:
     """`kafka-acls` lists and alters what is the log's, `kafka-topics` shows who asks what they may see."""
 
-    def of(user: str, mechanism: str, module: str) -> Path:
-        path = tmp_path / f"{user}.properties"
-        login = f'{module} required username="{user}" password="{USERS.get(user, user)}";'
-        path.write_text(
-            f"security.protocol=SASL_SSL\nsasl.mechanism={mechanism}\nsasl.jaas.config={login}\n"
-            f"ssl.truststore.type=PEM\nssl.truststore.location={place.truststore}\n"
-        )
-        return path
-
     address = ("--bootstrap-server", place.brokers.addresses, "--command-config")
-    as_admin, as_ann = of("admin", "PLAIN", PLAIN_MODULE), of("ann", SCRAM, SCRAM_MODULE)
+    as_admin, as_ann = place.client(tmp_path, "admin"), place.client(tmp_path, "ann")
 
     def topics(who: Path) -> set[str]:
         return set(tool(VERSION, "org.apache.kafka.tools.TopicCommand", *address, who, "--list").split())
@@ -198,6 +205,26 @@ def test_the_tools_of_kafka(place: Place, tmp_path: Path) -> None:
     )
     acls("--remove", "--force", *described)
     until(lambda: topics(as_ann) == {TOPIC}, "ann does not any more")
+
+
+def test_the_tools_of_ours(place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By brokers and controllers; who may not is told so, and a wrong password once, by the first of all nodes."""
+    brokers, controllers = place.brokers.addresses, ",".join(
+        f"127.0.0.1:{port}" for port in place.brokers.controllers.ports.values()
+    )  # fmt: skip
+    as_admin, as_bob = (str(place.client(tmp_path, user)) for user in ("admin", "bob"))
+    assert Tool(cluster)(capsys, "cluster-id", "-b", brokers, "-c", as_admin) == (0, [f"Cluster ID: {CLUSTER}"], "")
+    for option, nodes in (("--bootstrap-server", brokers), ("--bootstrap-controller", controllers)):
+        asked = (option, nodes, "--command-config", as_admin, "describe", "--status")
+        code, lines, _ = Tool(metadata_quorum)(capsys, *asked)
+        assert code == 0 and any("CurrentVoters" in line for line in lines)
+    code, lines, _ = Tool(shell)(capsys, "-C", controllers, "-c", as_admin, "ls", "/topics")
+    assert code == 0 and any(TOPIC in line for line in lines)
+    code, _, error = Tool(cluster)(capsys, "unregister", "-b", brokers, "-c", as_bob, "-i", "11")
+    assert code == 1 and "CLUSTER_AUTHORIZATION_FAILED" in error
+    wrong = str(place.client(tmp_path, "bob", "wrong"))
+    code, _, error = Tool(cluster)(capsys, "cluster-id", "-b", brokers, "-c", wrong)
+    assert code == 1 and "wrong" not in error and "uthentication failed" in error
 
 
 def test_no_secret_is_logged(place: Place) -> None:

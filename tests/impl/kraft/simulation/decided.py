@@ -20,7 +20,7 @@ from checker.lang.loader import load
 from checker.validate.corpus import CorpusOptions, Summary, validate
 from impl.apache.recording.decisions import Decision
 from impl.apache.recording.driving import CRASH, SIGTERM, START, Done
-from impl.apache.recording.projection import places, trace
+from impl.apache.recording.projection import FENCING, HEARTBEAT, places, trace
 from impl.kraft.broker import BrokerState
 from impl.kraft.messages import (
     AlterPartitionReassignmentRequest,
@@ -40,8 +40,8 @@ from impl.kraft.storage.control import ControlType, control_type, read_leader_ch
 OPERATIONS: Mapping[type, str] = {
     AlterPartitionReassignmentRequest: "alterPartitionReassignments",
     ElectPreferredLeaderRequest: "electLeaders",
-    BrokerHeartbeatRequest: "processBrokerHeartbeat",
-    type(None): "maybeFenceStaleBroker",
+    BrokerHeartbeatRequest: HEARTBEAT,
+    type(None): FENCING,
 }
 """As Kafka's controller calls what decides on a request, or without one."""
 _CHANGE = "BROKER_REGISTRATION_CHANGE_RECORD"

@@ -112,7 +112,8 @@ def test_a_wrong_usage(arguments: tuple[str, ...], says: str, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("security.protocol=SASL_SSL", "security.protocol=SASL_SSL: this tool has PLAINTEXT alone yet"),
+        ("security.protocol=TLS", "security.protocol=TLS: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL are known"),
+        ("security.protocol=SSL\nssl.truststore.location=none.pem", "ssl.truststore.location=none.pem: there is no"),
         ("request.timeout.ms=0", "request.timeout.ms=0: a whole number from 1"),
         ("nonsense", "is not key=value"),
     ],
