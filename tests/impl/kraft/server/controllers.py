@@ -16,6 +16,7 @@ from tests.cluster.processes import ManagedProcess, free_ports
 
 CLUSTER = "3Db5QLSqSZieL3rJBUUegA"
 VOTERS = (1, 2, 3)
+PROGRAM = ("-m", "impl.kraft.server")
 
 Reach = Callable[[int, int, int], int]
 """The port at which a node reaches another, or itself, given that at which the other listens. Otherwise it is that."""
@@ -26,9 +27,10 @@ class Controllers:
 
     def __init__(
         self, folder: Path, more: Mapping[str, object] | None = None, formatting: Sequence[str] = (),
-        reach: Reach | None = None,
+        reach: Reach | None = None, program: Sequence[str] = PROGRAM,
     ) -> None:  # fmt: skip
         """more: settings of all of them. formatting: further arguments of `kafka-storage format`."""
+        self._program = program
         self._folder, self._more = folder, {"metadata.max.idle.interval.ms": 100, **(more or {})}
         self.ports = dict(zip(VOTERS, free_ports(len(VOTERS)), strict=True))
         self._reach = reach or (lambda _source, _target, port: port)
@@ -62,7 +64,7 @@ class Controllers:
         ) + "".join(f"{key}={value}\n" for key, value in self._more.items())
 
     def start(self, node: int) -> None:
-        command = [sys.executable, "-m", "impl.kraft.server", str(self.properties(node))]
+        command = [sys.executable, *self._program, str(self.properties(node))]
         self.processes[node] = ManagedProcess(command, self._folder / f"{node}.log")
         self._started.append(self.processes[node])
 
@@ -121,10 +123,14 @@ class Controllers:
 
 @contextmanager
 def controllers(
-    folder: Path, more: Mapping[str, object] | None = None, formatting: Sequence[str] = (), reach: Reach | None = None
+    folder: Path,
+    more: Mapping[str, object] | None = None,
+    formatting: Sequence[str] = (),
+    reach: Reach | None = None,
+    program: Sequence[str] = PROGRAM,
 ) -> Iterator[Controllers]:
-    """Three that have started, and are gone at the end. more, formatting, reach: as of `Controllers`."""
-    found = Controllers(folder, more, formatting, reach)
+    """Three that have started, and are gone at the end. more, formatting, reach, program: as of `Controllers`."""
+    found = Controllers(folder, more, formatting, reach, program)
     try:
         for node in VOTERS:
             found.start(node)

@@ -15,7 +15,7 @@ from impl.kraft.tools.storage import main as storage
 from tests.cluster.kafka import until
 from tests.cluster.mesh import CLIENTS, Mesh
 from tests.cluster.processes import ManagedProcess, free_ports
-from tests.impl.kraft.server.controllers import CLUSTER, Controllers, controllers
+from tests.impl.kraft.server.controllers import CLUSTER, PROGRAM, Controllers, controllers
 from tests.impl.kraft.server.decided_run import expired, traces
 from tests.impl.kraft.simulation.decided import judged
 
@@ -28,8 +28,9 @@ class OwnBrokers:
 
     def __init__(
         self, folder: Path, cluster: Controllers, more: Mapping[str, object], nodes: tuple[int, ...], listener: str,
-        mesh: Mesh | None,
+        mesh: Mesh | None, program: Sequence[str],
     ) -> None:  # fmt: skip
+        self._program = program
         self.controllers, self.nodes, self._folder = cluster, nodes, folder
         self.ports = dict(zip(nodes, free_ports(len(nodes)), strict=True))
         self.processes: dict[int, ManagedProcess] = {}
@@ -73,7 +74,7 @@ class OwnBrokers:
         if node not in self.nodes:
             self.controllers.start(node)
             return
-        command = [sys.executable, "-m", "impl.kraft.server", str(self.properties(node))]
+        command = [sys.executable, *self._program, str(self.properties(node))]
         self.processes[node] = ManagedProcess(command, self._folder / f"broker{node}.log")
 
     def kill(self, node: int) -> None:
@@ -148,15 +149,17 @@ def own_cluster(
     folder: Path, more: Mapping[str, object] | None = None, nodes: tuple[int, ...] = BROKERS,
     listener: str = "PLAINTEXT", formatting: Sequence[str] = (),
     of_brokers: Mapping[str, object] | None = None, mesh: Mesh | None = None, validated: bool = True,
+    program: Sequence[str] = PROGRAM,
 ) -> Iterator[OwnBrokers]:  # fmt: skip
     """Three controllers and brokers that run, and are gone at the end.
 
     more: settings of all. listener: of brokers. of_brokers: of these alone. formatting: of controllers, as of
     `Controllers`. mesh: the links between them. validated: what was decided is, by the spec, in the end.
+    program: of nodes.
     """
     settings = {"broker.session.timeout.ms": 6_000, "broker.heartbeat.interval.ms": 500, **(more or {})}
-    with controllers(folder, settings, formatting, None if mesh is None else mesh.port) as cluster:
-        found = OwnBrokers(folder, cluster, {**settings, **(of_brokers or {})}, nodes, listener, mesh)
+    with controllers(folder, settings, formatting, None if mesh is None else mesh.port, program) as cluster:
+        found = OwnBrokers(folder, cluster, {**settings, **(of_brokers or {})}, nodes, listener, mesh, program)
         try:
             for node in nodes:
                 found.start(node)

@@ -28,7 +28,7 @@ from tests.cluster.mesh import BOTH_WAYS, Mesh, Way
 from tests.cluster.processes import ManagedProcess
 from tests.cluster.schedules import Agenda
 from tests.impl.kraft.server.clients import TOPIC, read_all
-from tests.impl.kraft.server.controllers import VOTERS
+from tests.impl.kraft.server.controllers import PROGRAM, VOTERS
 from tests.impl.kraft.server.decided_run import decisions
 from tests.impl.kraft.server.own_brokers import BROKERS, OwnBrokers, own_cluster
 from tests.impl.kraft.server.own_topic import OwnTopic
@@ -116,14 +116,14 @@ def elect(client: Any) -> None:
     client.elect_leaders(_PREFERRED)
 
 
-def run_one(seed: int, folder: Path) -> Run | None:
-    """folder: of its own, for the cluster."""
+def run_one(seed: int, folder: Path, program: Sequence[str] = PROGRAM) -> Run | None:
+    """folder: of its own, for the cluster. program: of its nodes."""
     from kafka.errors import KafkaError
 
     folder.mkdir(parents=True)
     mesh = Mesh()
     try:
-        with own_cluster(folder, SETTINGS, mesh=mesh, validated=False) as brokers:
+        with own_cluster(folder, SETTINGS, mesh=mesh, validated=False, program=program) as brokers:
             return run_on(brokers, mesh, seed)
     except stopping.StoppedError:
         return None

@@ -65,7 +65,10 @@ def log(*batches: list[MetadataRecord]) -> bytes:
 
 def status(*more: list[MetadataRecord]) -> str:
     """A broker is fenced because its lease has expired."""
-    lines = [{"event": "started"}, {"event": "lease expired", "broker": 11, "epoch": 1, "offset": 7}]
+    lines: list[dict[str, Any]] = [
+        {"event": "started"},
+        {"event": "lease expired", "broker": 11, "epoch": 1, "offset": 7},
+    ]
     lapsed = expired(lines if more[0][0].type == "FENCE_BROKER_RECORD" else [])
     summary = judged(len(NODES), traces(log(*BEGIN, *more), lapsed, JOURNAL, NODES))
     (found,) = [status for status, count in summary.counts.items() if count]

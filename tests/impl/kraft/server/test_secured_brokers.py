@@ -218,8 +218,8 @@ def test_the_tools_of_ours(place: Place, tmp_path: Path, capsys: pytest.CaptureF
         asked = (option, nodes, "--command-config", as_admin, "describe", "--status")
         code, lines, _ = Tool(metadata_quorum)(capsys, *asked)
         assert code == 0 and any("CurrentVoters" in line for line in lines)
-    code, lines, _ = Tool(shell)(capsys, "-C", controllers, "-c", as_admin, "ls", "/topics")
-    assert code == 0 and any(TOPIC in line for line in lines)
+    code, lines, error = Tool(shell)(capsys, "-C", controllers, "-c", as_admin, "ls", "/image/topics/byName")
+    assert code == 0 and any(TOPIC in line for line in lines), error
     code, _, error = Tool(cluster)(capsys, "unregister", "-b", brokers, "-c", as_bob, "-i", "11")
     assert code == 1 and "CLUSTER_AUTHORIZATION_FAILED" in error
     wrong = str(place.client(tmp_path, "bob", "wrong"))
