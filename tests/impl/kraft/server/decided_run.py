@@ -11,7 +11,7 @@ from typing import Any
 
 from impl.apache.recording.decisions import Decision
 from impl.apache.recording.driving import Done
-from impl.apache.recording.image import Image, Partition, is_fenced_by, place
+from impl.apache.recording.image import SAME_LEADER, Image, Partition, is_fenced_by, place
 from impl.apache.recording.projection import FENCING, HEARTBEAT, places, trace
 from impl.kraft.metadata.encoding import MetadataRecord, decode
 from impl.kraft.storage.batches import decode_all
@@ -71,7 +71,8 @@ def _is_moved(change: Mapping[str, Any], before: Partition) -> bool:
 
 
 def _has_only_its_leader(change: Mapping[str, Any]) -> bool:
-    return change.get("isr") is None and change.get("replicas") is None
+    has_leader = change.get("leader", SAME_LEADER) != SAME_LEADER
+    return has_leader and change.get("isr") is None and change.get("replicas") is None
 
 
 def traces(

@@ -98,6 +98,7 @@ def test_what_was_asked_is_told_from_the_records() -> None:
     assert operation([completed], moved) == ""
     assert operation([change(leader=1)], still) == "electLeaders"
     assert operation([change(isr=(0,))], still) == ""
+    assert operation([change()], still) == "", "a leader asks for the ISR that is there"
     assert operation([renamed(fencing("FENCE", 11, 1), 11), change(leader=1)], still) == "processBrokerHeartbeat"
 
 
