@@ -6,6 +6,7 @@ import io
 from contextlib import redirect_stdout
 from pathlib import Path
 
+from impl.apache.recording.driving import CRASH, SIGTERM, START
 from impl.kraft.tools.dump_log import main as dump_log
 from impl.kraft.tools.storage import main as storage
 from tests.cluster.kafka import java, tool
@@ -14,6 +15,7 @@ from tests.impl.kraft.released import VERSION
 from tests.impl.kraft.server.controllers import CLUSTER, Controllers
 
 TERMINATED = 143
+_SHUTDOWN_S = 60
 BROKER = 11
 
 
@@ -22,7 +24,7 @@ class Broker:
 
     def __init__(self, folder: Path, cluster: Controllers, node: int = BROKER) -> None:
         (self.port,) = free_ports(1)
-        self._folder, self._node = folder, node
+        self._folder, self._node, self._cluster = folder, node, cluster
         properties = folder / f"broker{node}.properties"
         properties.write_text(
             f"process.roles=broker\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
@@ -36,7 +38,17 @@ class Broker:
         self.start()
 
     def start(self) -> None:
+        self._cluster.note(START, self._node)
         self.process = ManagedProcess(self._command, self._folder / f"broker{self._node}.log")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self._cluster.note(CRASH, self._node)
+
+    def terminate(self) -> int:
+        """Its exit code."""
+        self._cluster.note(SIGTERM, self._node)
+        return self.process.terminate(_SHUTDOWN_S)
 
     @property
     def address(self) -> str:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from impl.apache.recording.driving import Done
 from impl.kraft.storage.batches import Header, headers
 from impl.kraft.tools.storage import main as storage
 from tests.cluster.kafka import java, until
 from tests.cluster.processes import ManagedProcess, free_ports
+from tests.impl.kraft.server.decided_run import expired, traces
+from tests.impl.kraft.simulation.decided import judged
 
 CLUSTER = "3Db5QLSqSZieL3rJBUUegA"
 VOTERS = (1, 2, 3)
@@ -36,6 +41,8 @@ class Controllers:
         self._reach = reach or (lambda _source, _target, port: port)
         self.processes: dict[int, ManagedProcess] = {}
         self._started: list[ManagedProcess] = []
+        self.journal: list[Done] = []
+        """What was done to brokers, by their ids."""
         for node in VOTERS:
             self.properties(node).write_text(self._text(node))
             assert storage(["format", "-c", str(self.properties(node)), "-t", CLUSTER, *formatting]) == 0
@@ -119,6 +126,33 @@ class Controllers:
 
     def batches(self, node: int) -> list[Header]:
         return [header for _, header in headers(self.data(node))]
+
+    # What they decide.
+
+    def note(self, what: str, broker: int) -> None:
+        """What is done to a broker now, for traces: START, SIGTERM or CRASH."""
+        self.journal.append(Done(time.time_ns() // 1_000_000, what, broker))
+
+    def metadata(self) -> bytes:
+        """The log of the active controller."""
+        return self.data(self.await_leader(self.alive))
+
+    def traces(self, about: str = "") -> dict[str, str]:
+        """By partition, what was decided until now, as traces with names that begin so."""
+        nodes = sorted({done.broker for done in self.journal})
+        journal = [replace(done, broker=nodes.index(done.broker)) for done in self.journal]
+        lapsed = expired(line for node in self.processes for line in self.log_of(node))
+        return traces(self.metadata(), lapsed, journal, nodes, about)
+
+    def validate(self) -> None:
+        """What was decided about each partition until now is a behaviour of the spec. Traces are kept in a folder."""
+        found = self.traces()
+        folder = self._folder / "traces"
+        folder.mkdir(exist_ok=True)
+        for name, text in found.items():
+            (folder / f"{name}.ndjson").write_text(text)
+        summary = judged(len({done.broker for done in self.journal}), found)
+        assert summary.counts["accepted"] == len(found), summary.verdicts
 
 
 @contextmanager

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from impl.apache.recording.driving import CRASH, SIGTERM, START, Done
+from impl.apache.recording.driving import CRASH, SIGTERM, START
 from impl.kraft.tools.storage import main as storage
 from tests.cluster.kafka import until
 from tests.cluster.mesh import CLIENTS, Mesh
 from tests.cluster.processes import ManagedProcess, free_ports
 from tests.impl.kraft.server.controllers import CLUSTER, PROGRAM, Controllers, controllers
-from tests.impl.kraft.server.decided_run import expired, traces
-from tests.impl.kraft.simulation.decided import judged
 
 BROKERS = (11, 12, 13)
 _SHUTDOWN_S = 180
@@ -34,8 +31,6 @@ class OwnBrokers:
         self.controllers, self.nodes, self._folder = cluster, nodes, folder
         self.ports = dict(zip(nodes, free_ports(len(nodes)), strict=True))
         self.processes: dict[int, ManagedProcess] = {}
-        self.journal: list[Done] = []
-        """What was done to brokers, which are counted from 0."""
         self._doors = self.ports if mesh is None else {
             node: mesh.port(CLIENTS, node, port) for node, port in self.ports.items()
         }  # fmt: skip
@@ -99,33 +94,12 @@ class OwnBrokers:
 
     def _note(self, what: str, node: int) -> None:
         if node in self.nodes:
-            self.journal.append(Done(time.time_ns() // 1_000_000, what, self.nodes.index(node)))
-
-    # What it decides.
-
-    def metadata(self) -> bytes:
-        """The log of the active controller."""
-        return self.controllers.data(self.controllers.await_leader(self.controllers.alive))
-
-    def traces(self, about: str = "") -> dict[str, str]:
-        """By partition, what was decided until now, as traces with names that begin so."""
-        lapsed = expired(line for node in self.controllers.processes for line in self.controllers.log_of(node))
-        return traces(self.metadata(), lapsed, self.journal, self.nodes, about)
+            self.controllers.note(what, node)
 
     def metadata_bytes(self, node: int) -> int:
         """The size of the log of a broker or a controller."""
         name = f"broker{node}" if node in self.nodes else f"data{node}"
         return sum(path.stat().st_size for path in (self._folder / name / "__cluster_metadata-0").glob("*.log"))
-
-    def validate(self) -> None:
-        """What was decided about each partition until now is a behaviour of the spec. Traces are kept in a folder."""
-        found = self.traces()
-        folder = self._folder / "traces"
-        folder.mkdir(exist_ok=True)
-        for name, text in found.items():
-            (folder / f"{name}.ndjson").write_text(text)
-        summary = judged(len(self.nodes), found)
-        assert summary.counts["accepted"] == len(found), summary.verdicts
 
     def await_running(self, *nodes: int) -> None:
         for node in nodes:
@@ -166,7 +140,7 @@ def own_cluster(
             found.await_running(*nodes)
             yield found
             if validated:
-                found.validate()
+                cluster.validate()
         finally:
             for process in found.processes.values():
                 process.kill()

@@ -155,7 +155,7 @@ def run_on(brokers: OwnBrokers, mesh: Mesh, seed: int) -> Run:
     until(topic.is_alike, "replicas are alike")
 
     written = [one for writer in writers for one in writer.written]
-    log = brokers.metadata()
+    log = brokers.controllers.metadata()
     wrong = faults.ended + wrong_creations(made(log), operator.created)
     for partition, values in enumerate(read_all(brokers.addresses, PARTITIONS)):
         own = [one for one in written if one.partition == partition]
@@ -169,7 +169,7 @@ def run_on(brokers: OwnBrokers, mesh: Mesh, seed: int) -> Run:
         "unanswered": sum(one.offset is None for one in written), "read": len(reader.seen),
         "longest_ms_without": max(writer.longest_ms for writer in writers),
     }  # fmt: skip
-    text = "".join(brokers.traces(f"seed {seed}, ").values())
+    text = "".join(brokers.controllers.traces(f"seed {seed}, ").values())
     return Run(seed, text, figures, violated=tuple(wrong))
 
 

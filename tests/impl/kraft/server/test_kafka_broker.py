@@ -24,7 +24,7 @@ def test_a_broker_registers_lives_through_a_failover_and_stops_in_order(tmp_path
             cluster.processes[first].kill()
             left = tuple(node for node in VOTERS if node != first)
             second = cluster.await_leader(left)
-            assert broker.process.terminate(60) == TERMINATED
+            assert broker.terminate() == TERMINATED
             until(lambda: '"inControlledShutdown":1' in records(cluster, second), "the new controller hears of it")
         finally:
             broker.process.kill()

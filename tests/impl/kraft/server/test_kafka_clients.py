@@ -40,7 +40,7 @@ def test_nothing_acknowledged_is_lost_while_the_controller_and_a_replica_are_kil
             producing.await_more()
             controller = cluster.await_leader(tuple(node for node in VOTERS if node != controller))
 
-            brokers[SECOND].process.kill()
+            brokers[SECOND].kill()
             await_isr(cluster, controller, (FIRST,))
             producing.await_more()
             brokers[SECOND].start()
@@ -52,6 +52,7 @@ def test_nothing_acknowledged_is_lost_while_the_controller_and_a_replica_are_kil
             change_topic(brokers[FIRST])
             brokers[FIRST].topics("--delete", "--topic", TOPIC)
             until(lambda: '"REMOVE_TOPIC_RECORD"' in records(cluster, controller), "the topic is removed")
+            cluster.validate()
         finally:
             for broker in brokers.values():
                 broker.process.kill()
