@@ -70,11 +70,14 @@ class WriteSnapshot:
 
 
 class Housekeeping:
-    """What a node counts from one snapshot to the next. A snapshot is written at a time."""
+    """What a node counts from one snapshot to the next. A snapshot is written at a time.
+
+    last_contained_ms: the timestamp of the last record that was applied; 0: there is none.
+    """
 
     def __init__(self, settings: SnapshotSettings) -> None:
         self._settings = settings
-        self._size_bytes = self._since_ms = self._last_contained_ms = 0
+        self._size_bytes = self._since_ms = self.last_contained_ms = 0
         self._is_writing = False
 
     def start(self, now_ms: int) -> SetTimer:
@@ -88,7 +91,7 @@ class Housekeeping:
     def note_applied(self, size_bytes: int, timestamp_ms: int) -> None:
         """A batch of the log was applied. timestamp_ms: of its last record."""
         self._size_bytes += size_bytes
-        self._last_contained_ms = timestamp_ms
+        self.last_contained_ms = timestamp_ms
 
     def written(self, image: Image, now_ms: int) -> list[WriteSnapshot]:
         """Something was applied, which the image has: the snapshot to write, if one is due and none being written."""
@@ -96,7 +99,7 @@ class Housekeeping:
             return []
         self._is_writing = True
         self.begin_anew(now_ms)
-        return [WriteSnapshot((image.offset + 1, image.epoch), self._last_contained_ms, image.copy())]
+        return [WriteSnapshot((image.offset + 1, image.epoch), self.last_contained_ms, image.copy())]
 
     def on_snapshot(self) -> None:
         """The snapshot that was being written is on disk."""

@@ -62,6 +62,11 @@ class Node:
         """All before this offset is in the committed image of the controller."""
         return self.controller.committed.offset + 1
 
+    @property
+    def applied_ms(self) -> int:
+        """The timestamp of the last record that was applied; 0 where there is none."""
+        return self._housekeeping.last_contained_ms
+
     # Inputs.
 
     def start(self, now_ms: int) -> NodeEffects:

@@ -25,6 +25,7 @@ NOBODY = -1
 FENCED, CONTROLLED_SHUTDOWN, ACTIVE = 10, 20, 30
 """BrokerRegistrationState of Kafka."""
 _CONTROLLER = "kafka.controller:type=KafkaController,name="
+_QUEUE = "kafka.controller:type=ControllerEventManager,name="
 _RAFT = "kafka.server:type=raft-metrics, "
 
 
@@ -33,6 +34,7 @@ class Seen(NamedTuple):
 
     role: the name of its part in the quorum. leader, voted_for: -1 for nobody. contact_ms: by broker, when it was heard
     of; empty where the controller is not active. snapshot_end: the end of the last snapshot; 0: there is none.
+    applied_ms: the timestamp of the last record that was applied; 0: there is none.
     """
 
     now_ms: int
@@ -51,6 +53,7 @@ class Seen(NamedTuple):
     silent_voters: int
     parked: int
     snapshot_end: int
+    applied_ms: int
 
 
 class Measures(Collector):
@@ -77,6 +80,13 @@ class Measures(Collector):
         self._operations = counter(
             "kafka_controller_EventQueueOperationsStartedCount", f"{_CONTROLLER}EventQueueOperationsStartedCount"
         )
+        self._expired = counter(
+            "kafka_controller_TimedOutBrokerHeartbeatCount", f"{_CONTROLLER}TimedOutBrokerHeartbeatCount"
+        )
+        self._waited = histogram("kafka_controller_EventQueueTimeMs", f"{_QUEUE}EventQueueTimeMs", _MS)
+        self._took = histogram(
+            "kafka_controller_EventQueueProcessingTimeMs", f"{_QUEUE}EventQueueProcessingTimeMs", _MS
+        )
         self._election = histogram("kafka_raft_election_latency_ms", f"{_RAFT}election-latency-avg", _MS)
         self._appended = counter("kafka_raft_append_records", f"Its rate: {_RAFT}append-records-rate")
         self._fetched = counter("kafka_raft_fetch_records", f"Its rate: {_RAFT}fetch-records-rate")
@@ -92,6 +102,15 @@ class Measures(Collector):
     def operation(self) -> None:
         """A request, of whomever, is handed to the node."""
         self._operations.inc()
+
+    def processed(self, waited_ms: int, took_ms: int) -> None:
+        """A request has been looked at, after it had waited. What it led to is not committed yet."""
+        self._waited.observe(waited_ms)
+        self._took.observe(took_ms)
+
+    def lease_expired(self) -> None:
+        """A broker was fenced because it was not heard of."""
+        self._expired.inc()
 
     def flushed(self, seconds: float) -> None:
         self._fsync.observe(seconds)
@@ -151,6 +170,8 @@ def of_log(seen: Seen) -> dict[str, int]:
     return {
         "ActiveControllerCount": int(seen.is_active),
         "LastAppliedRecordOffset": applied,
+        "LastAppliedRecordTimestamp": seen.applied_ms,
+        "LastAppliedRecordLagMs": 0 if seen.is_active or not seen.applied_ms else max(0, seen.now_ms - seen.applied_ms),
         "LastCommittedRecordOffset": last_committed,
         "MetadataLag": max(0, last_committed - applied),
         "MetadataSnapshotOffsetLag": max(0, seen.high_watermark - seen.snapshot_end),

@@ -191,6 +191,7 @@ class ControllerServer:
             case ("lease", broker) if any(isinstance(effect, AppendToLog) for effect in effects):
                 facts = {"broker": broker, "epoch": self._node.raft.voter.epoch, "offset": self._storage.log.end_offset}
                 log(logger, "lease expired", facts)
+                self._measures.lease_expired()
         return effects
 
     def _carry_out(self, effect: NodeEffect) -> None:
@@ -242,7 +243,7 @@ class ControllerServer:
             NOBODY if election.voted_for is None else election.voted_for,
             voter.epoch, voter.high_watermark, voter.log.end_offset, voter.log.last_epoch, len(voter.settings.voters),
             self._about.observers, len(self._silent), len(voter.role.parked) if isinstance(voter.role, Leader) else 0,
-            0 if latest is None else latest[0],
+            0 if latest is None else latest[0], self._node.applied_ms,
         )  # fmt: skip
 
     # The network.
@@ -325,13 +326,17 @@ class ControllerServer:
         self._measures.operation()
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._calls[call] = answer
+        asked_ms = self._clock_ms()
 
         def taken(now_ms: int) -> NodeEffects:
+            began_ms = self._clock_ms()
             try:
                 return step(call, now_ms)
             except InvalidFieldError as error:  # of a request; nothing has changed
                 answer.set_exception(WireError(str(error)))
                 return []
+            finally:
+                self._measures.processed(began_ms - asked_ms, self._clock_ms() - began_ms)
 
         self._loop.post(taken)
         try:

@@ -30,7 +30,7 @@ def seen_with(image: Image, contact_ms: dict[int, int] | None = None) -> Seen:
     return Seen(
         now_ms=5_000, image=image, contact_ms=contact_ms or {}, is_active=True, role="leader", leader=OWN,
         voted_for=NOBODY, epoch=4, high_watermark=30, end_offset=33, end_epoch=4, voters=3, observers=2,
-        silent_voters=1, parked=5, snapshot_end=10,
+        silent_voters=1, parked=5, snapshot_end=10, applied_ms=4_900,
     )  # fmt: skip
 
 
@@ -72,13 +72,20 @@ def test_where_the_log_and_the_quorum_are() -> None:
     image.replay(Batch(0, 4, (NoOpRecord(),) * 20))
     shown = Shown(seen_with(image))
     of_log = {"ActiveControllerCount": 1, "LastAppliedRecordOffset": 19, "LastCommittedRecordOffset": 29,
-              "MetadataLag": 10, "MetadataSnapshotOffsetLag": 20}  # fmt: skip
+              "MetadataLag": 10, "MetadataSnapshotOffsetLag": 20, "LastAppliedRecordTimestamp": 4_900,
+              "LastAppliedRecordLagMs": 0}  # fmt: skip
     assert {name: shown(f"kafka_controller_{name}") for name in of_log} == of_log
     of_quorum = {"current_leader": OWN, "current_vote": -1, "current_epoch": 4, "high_watermark": 30,
                  "log_end_offset": 33, "log_end_epoch": 4, "number_of_voters": 3, "number_of_observers": 2,
                  "number_unknown_voter_connections": 1}  # fmt: skip
     assert {name: shown(f"kafka_raft_{name}") for name in of_quorum} == of_quorum
     assert shown("kafka_raft_current_state", state="leader") == 1 and shown("fencepost_parked_requests") == 5
+
+
+def test_a_standby_says_how_old_the_last_is_that_it_has() -> None:
+    standby = seen_with(Image())._replace(is_active=False)
+    assert Shown(standby)("kafka_controller_LastAppliedRecordLagMs") == 100
+    assert Shown(standby._replace(applied_ms=0))("kafka_controller_LastAppliedRecordLagMs") == 0
 
 
 def test_commits_elections_and_appends_are_counted() -> None:
@@ -104,6 +111,11 @@ def test_commits_elections_and_appends_are_counted() -> None:
     assert shown("kafka_raft_fetch_records_total") == 2 and shown("fencepost_append_bytes_count") == 4
     measures.operation()
     measures.flushed(0.25)
+    measures.processed(7, 3)
+    measures.lease_expired()
+    assert shown("kafka_controller_EventQueueTimeMs_sum") == 7
+    assert shown("kafka_controller_EventQueueProcessingTimeMs_sum") == 3
+    assert shown("kafka_controller_TimedOutBrokerHeartbeatCount_total") == 1
     assert shown("kafka_controller_EventQueueOperationsStartedCount_total") == 1
     assert shown("fencepost_fsync_seconds_sum") == 0.25
 
@@ -117,10 +129,12 @@ def test_a_controller_goes_on_while_its_image_is_looked_at() -> None:
 
 
 def named() -> tuple[set[str], set[str]]:
-    """The names in the helps, of KafkaController and of raft-metrics."""
+    """The names in the helps, of a controller and its queue, and of raft-metrics."""
     metrics: list[Metric] = list(Shown(seen_with(cluster())).registry.collect())
     text = " ".join(metric.documentation for metric in metrics)
-    return set(re.findall(r"type=KafkaController,name=(\w+)", text)), set(re.findall(r"raft-metrics, ([\w-]+)", text))
+    return set(re.findall(r"type=(?:KafkaController|ControllerEventManager),name=(\w+)", text)), set(
+        re.findall(r"raft-metrics, ([\w-]+)", text)
+    )
 
 
 def constants(jar: str, *classes: str) -> bytes:
@@ -132,7 +146,7 @@ def constants(jar: str, *classes: str) -> bytes:
 @released
 def test_the_names_are_kafkas_or_the_drafts() -> None:
     of_controller, of_raft = named()
-    assert len(of_controller) >= 18 and len(of_raft) >= 12 and of_controller >= DRAFT
+    assert len(of_controller) >= 22 and len(of_raft) >= 12 and of_controller >= DRAFT
     controller = "QuorumControllerMetrics", "ControllerMetadataMetrics"
     of_classes = constants("kafka-metadata", *(f"controller/metrics/{one}" for one in controller))
     assert [name for name in sorted(of_controller - DRAFT) if name.encode() not in of_classes] == []
