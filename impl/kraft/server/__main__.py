@@ -15,6 +15,7 @@ from impl.kraft.server.server import ControllerServer
 from impl.kraft.storage.errors import StorageError
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.tools.parsing import USAGE, configuration_at
+from impl.runtime.garbage import looked_at_seldom
 from impl.runtime.logs import log_to
 from impl.runtime.loop import on_signals
 from impl.runtime.properties import ConfigError
@@ -52,7 +53,8 @@ def _server(configuration: Configuration) -> ControllerServer | BrokerServer:
 
 async def _until_told(server: ControllerServer | BrokerServer) -> None:
     on_signals(server.stop)
-    await server.run()
+    async with looked_at_seldom():
+        await server.run()
 
 
 if __name__ == "__main__":
