@@ -230,13 +230,14 @@ class ConfigChange:
 class AlterConfigsRequest:
     """Changes of one resource, all of which are made, or none. resource_type: 2 a topic, 4 a broker.
 
-    validate_only: answered as ever, and not done.
+    validate_only: answered as ever, and not done. replaces: what is not named is deleted.
     """
 
     resource_type: Int8
     resource_name: str
     changes: tuple[ConfigChange, ...]
     validate_only: bool = False
+    replaces: bool = False
 
     @classmethod
     def of_one(cls, resource_type: int, resource_name: str, name: str, value: str | None) -> AlterConfigsRequest:

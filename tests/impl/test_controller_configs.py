@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from impl.kraft.errors import ErrorCode
@@ -43,6 +45,17 @@ def test_several_are_changed_in_one_batch(runtime: ControllerRuntime) -> None:
     (batch,) = runtime.appended
     assert batch.records == (ConfigRecord(TOPIC, "orders", "a", None), ConfigRecord(TOPIC, "orders", "c", ""))
     assert runtime.image.configs == {(TOPIC, "orders"): {"b": "2", "c": ""}}
+
+
+def test_what_is_not_named_is_deleted_where_all_are_replaced(runtime: ControllerRuntime) -> None:
+    assert altered(runtime, ("a", SET, "1"), ("c", SET, "3"), ("b", SET, "2")) is ErrorCode.NONE
+    assert runtime.ask(replace(request(("a", SET, "1"), ("d", SET, "4")), replaces=True)).error is ErrorCode.NONE
+    assert runtime.image.configs == {(TOPIC, "orders"): {"a": "1", "d": "4"}}
+    assert runtime.ask(replace(request(), replaces=True, validate_only=True)).error is ErrorCode.NONE
+    assert runtime.image.configs == {(TOPIC, "orders"): {"a": "1", "d": "4"}}
+    assert runtime.ask(replace(request(("a", SET, None)), replaces=True)).error is ErrorCode.INVALID_REQUEST
+    assert runtime.ask(replace(request(), replaces=True)).error is ErrorCode.NONE
+    assert runtime.image.configs == {}
 
 
 @pytest.mark.parametrize("change, error", [

@@ -51,13 +51,23 @@ def alter_configs(image: Image, request: AlterConfigsRequest) -> Decision:
         return Decision(AlterConfigsResponse(error, message))
     held = image.configs_of(request.resource_type, request.resource_name)
     records: list[ConfigRecord] = []
-    for change in request.changes:
+    for change in (*request.changes, *left_out(request, held)):
         value = changed(request.resource_type, change, held.get(change.name))
         if problem := invalid(change.name, value):
             return Decision(AlterConfigsResponse(ErrorCode.INVALID_CONFIG, problem))
         if value != held.get(change.name):
             records.append(ConfigRecord(request.resource_type, request.resource_name, change.name, value))
     return Decision(AlterConfigsResponse(ErrorCode.NONE), tuple(records))
+
+
+def left_out(request: AlterConfigsRequest, held: Mapping[str, str]) -> list[ConfigChange]:
+    """What a request that replaces all configs deletes."""
+    named = {change.name for change in request.changes}
+    return [
+        ConfigChange(name, ConfigOperation.DELETE, None)
+        for name in sorted(held)
+        if request.replaces and name not in named
+    ]
 
 
 def error_of(image: Image, request: AlterConfigsRequest) -> tuple[ErrorCode, str]:

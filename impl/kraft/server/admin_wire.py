@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from kio.schema.alter_client_quotas.v1 import request as quotas_request
+from kio.schema.alter_configs.v2 import request as replacing_request
 from kio.schema.alter_partition.v3 import request as isr_request
 from kio.schema.alter_partition.v3 import response as isr_response
 from kio.schema.alter_partition_reassignments.v0 import request as moves_request
@@ -46,8 +47,8 @@ from impl.kraft.server.entities import NO_TIME, wire_code
 from impl.kraft.server.parts import Parts
 from impl.runtime.entities import read_entity
 
-VERSIONS: Mapping[int, int] = {19: 7, 20: 6, 37: 3, 43: 2, 44: 1, 45: 0, 46: 0, 49: 1, 56: 3, 57: 1}
-"""By key, the version that is served: of CreateTopics, DeleteTopics, CreatePartitions, ElectLeaders,
+VERSIONS: Mapping[int, int] = {19: 7, 20: 6, 33: 2, 37: 3, 43: 2, 44: 1, 45: 0, 46: 0, 49: 1, 56: 3, 57: 1}
+"""By key, the version that is served: of CreateTopics, DeleteTopics, AlterConfigs, CreatePartitions, ElectLeaders,
 IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments, AlterClientQuotas, AlterPartition,
 UpdateFeatures."""
 
@@ -225,6 +226,7 @@ def _of_all(responses: Sequence[Any]) -> ErrorCode:
 
 _READ_WITH_RIGHTS: Mapping[int, tuple[type, Callable[[Any, Rights], Parts]]] = {
     19: (create_request.CreateTopicsRequest, topics_wire.create_topics),
+    33: (replacing_request.AlterConfigsRequest, configs_wire.replace_configs),
     37: (partitions_request.CreatePartitionsRequest, topics_wire.create_partitions),
     44: (config_request.IncrementalAlterConfigsRequest, configs_wire.alter_configs),
 }

@@ -1,10 +1,12 @@
-"""IncrementalAlterConfigs, by kio's schema: of each resource a request of the core."""
+"""IncrementalAlterConfigs and AlterConfigs, by kio's schemas: of each resource a request of the core."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from kio.schema.incremental_alter_configs.v1 import response as config_response
+from kio.schema.alter_configs.v2 import response as replacing_response
+from kio.schema.incremental_alter_configs.v1 import response as incremental_response
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import AlterConfigsRequest, AlterConfigsResponse, ConfigChange, ConfigOperation
@@ -18,19 +20,29 @@ _OPERATIONS = frozenset(ConfigOperation)
 
 
 def alter_configs(entity: Any, rights: Rights) -> Parts:
+    return _parts(entity, rights, incremental_response, incremental_response.IncrementalAlterConfigsResponse, _changes)
+
+
+def replace_configs(entity: Any, rights: Rights) -> Parts:
+    """AlterConfigs: a resource has what is said, and nothing else."""
+    return _parts(entity, rights, replacing_response, replacing_response.AlterConfigsResponse, _replacement)
+
+
+def _parts(
+    entity: Any, rights: Rights, schema: Any, response: Any,
+    begun: Callable[[Any, bool], AlterConfigsRequest | AlterConfigsResponse],
+) -> Parts:  # fmt: skip
+    """schema: of the response, which is `response`. begun: what a resource is to have, or why not."""
     each = Each(
         key=lambda resource: (int(resource.resource_type), resource.resource_name),
-        begun=lambda resource: _refusal(resource, rights) or _changes(resource, entity.validate_only),
+        begun=lambda resource: _refusal(resource, rights) or begun(resource, entity.validate_only),
         twice=AlterConfigsResponse(ErrorCode.INVALID_REQUEST, "the resource is named twice"),
-        ended=lambda resource, response: config_response.AlterConfigsResourceResponse(
-            error_code=wire_code(response.error), error_message=response.message or None,
+        ended=lambda resource, answer: schema.AlterConfigsResourceResponse(
+            error_code=wire_code(answer.error), error_message=answer.message or None,
             resource_type=resource.resource_type, resource_name=resource.resource_name,
         ),
     )  # fmt: skip
-    return each.parts(
-        entity.resources,
-        lambda results: config_response.IncrementalAlterConfigsResponse(throttle_time=NO_TIME, responses=results),
-    )
+    return each.parts(entity.resources, lambda results: response(throttle_time=NO_TIME, responses=results))
 
 
 def _refusal(resource: Any, rights: Rights) -> AlterConfigsResponse | None:
@@ -55,3 +67,12 @@ def _changes(resource: Any, validate_only: bool) -> AlterConfigsRequest | AlterC
         ),
         validate_only,
     )  # fmt: skip
+
+
+def _replacement(resource: Any, validate_only: bool) -> AlterConfigsRequest:
+    """A config without a value is deleted, as those that are not named (ConfigurationControlManager)."""
+    given = (config for config in resource.configs if config.value is not None)
+    changes = tuple(ConfigChange(config.name, ConfigOperation.SET, config.value) for config in given)
+    return AlterConfigsRequest(
+        int(resource.resource_type), resource.resource_name, changes, validate_only, replaces=True
+    )

@@ -30,9 +30,8 @@ DELETE_TOPICS, ELECT_LEADERS, UPDATE_FEATURES = 20, 43, 57
 _PREFERRED = 0
 """The only leaders that the first version of ElectLeaders elects."""
 FORWARDED: Mapping[int, tuple[int, int]] = {
-    19: (2, 7), DELETE_TOPICS: (1, 6), 30: (1, 3), 31: (1, 3), 37: (0, 3), ELECT_LEADERS: (0, 2), 44: (0, 1),
-    45: (0, 0), 46: (0, 0), 49: (0, 1), 51: (0, 0), 55: (0, 2), UPDATE_FEATURES: (0, 1),
-    64: (0, 0),
+    19: (2, 7), DELETE_TOPICS: (1, 6), 30: (1, 3), 31: (1, 3), 33: (0, 2), 37: (0, 3), ELECT_LEADERS: (0, 2),
+    44: (0, 1), 45: (0, 0), 46: (0, 0), 49: (0, 1), 51: (0, 0), 55: (0, 2), UPDATE_FEATURES: (0, 1), 64: (0, 0),
 }  # fmt: skip
 """What clients may ask for through a broker (see `envelope.FORWARDED`): the newest version is forwarded."""
 

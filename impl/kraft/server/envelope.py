@@ -17,10 +17,10 @@ from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import Reader, RequestHeader, WireError, read_request_header, response_bytes
 
 KEY, VERSION = 58, 0
-FORWARDED = frozenset((19, 20, 30, 31, 37, 43, 44, 45, 46, 49, 51, 55, 57, 64))
-"""What clients may ask for through a broker: CreateTopics, DeleteTopics, CreateAcls, DeleteAcls, CreatePartitions,
-ElectLeaders, IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments, AlterClientQuotas,
-AlterUserScramCredentials, DescribeQuorum, UpdateFeatures, UnregisterBroker."""
+FORWARDED = frozenset((19, 20, 30, 31, 33, 37, 43, 44, 45, 46, 49, 51, 55, 57, 64))
+"""What clients may ask for through a broker: CreateTopics, DeleteTopics, CreateAcls, DeleteAcls, AlterConfigs,
+CreatePartitions, ElectLeaders, IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments,
+AlterClientQuotas, AlterUserScramCredentials, DescribeQuorum, UpdateFeatures, UnregisterBroker."""
 _PRINCIPAL_VERSION = 0
 
 

@@ -96,12 +96,16 @@ def features(make: Make) -> None:
     asking.wants(UpdateFeatureRequest("feature", 3), refused)
     remove = UpdateFeatureRequest("feature", 0, allow_downgrade=True)
     asking.wants(remove, ErrorCode.NONE, (FeatureLevelRecord("feature", 0, 0),))
-    asking.ask(UpdateFeatureRequest("metadata.version", 7))
-    asking.wants(UpdateFeatureRequest("metadata.version", 0, allow_downgrade=True), refused)
-    for level, lower_level, error in ((10, 9, ErrorCode.NONE), (11, 9, refused), (12, 11, ErrorCode.NONE)):
-        asking.ask(UpdateFeatureRequest("metadata.version", level))
+    metadata_levels(make())
+
+
+def metadata_levels(asking: Asking) -> None:
+    """The level of metadata is never removed, and lowered only where no level between has metadata of its own."""
+    refused = ErrorCode.INVALID_UPDATE_VERSION
+    for level, lower_level, is_lowered in ((7, 0, False), (10, 9, True), (11, 9, False), (12, 11, True)):
+        asking.wants(UpdateFeatureRequest("metadata.version", level), ErrorCode.NONE, None)
         lower = UpdateFeatureRequest("metadata.version", lower_level, allow_downgrade=True)
-        asking.wants(lower, error, () if error is refused else None)
+        asking.wants(lower, ErrorCode.NONE if is_lowered else refused, None)
 
 
 def producer_ids(make: Make) -> None:

@@ -221,3 +221,8 @@ def several_configs(asking: Asking, kind: int, name: str) -> None:
     two = ConfigRecord(kind, name, other, "1"), ConfigRecord(kind, name, policy, None)
     asking.wants(alter((other, SET, "1"), (policy, DELETE, "ignored")), ErrorCode.NONE, two)
     asking.wants(alter(), ErrorCode.NONE)
+    asking.ask(alter((policy, SET, "compact"), (MIN_INSYNC, SET, "1")))
+    gone = tuple(ConfigRecord(kind, name, one, None) for one in (policy, MIN_INSYNC))
+    everything = replace(alter((other, SET, "2")), replaces=True)
+    asking.wants(everything, ErrorCode.NONE, (ConfigRecord(kind, name, other, "2"), *gone))
+    asking.wants(everything, ErrorCode.NONE)

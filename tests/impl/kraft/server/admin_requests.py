@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kio.schema.alter_client_quotas.v1 import request as quotas_request
+from kio.schema.alter_configs.v2 import request as replacing_request
 from kio.schema.alter_partition_reassignments.v0 import request as moves_request
 from kio.schema.create_partitions.v3 import request as partitions_request
 from kio.schema.create_topics.v7 import request as create_request
@@ -107,6 +108,17 @@ def configs_of(kind: int, name: str, *changes: tuple[str, int, str | None]) -> A
         for config, operation, value in changes
     )
     return config_request.AlterConfigsResource(resource_type=i8(kind), resource_name=name, configs=configs)
+
+
+def replacement(kind: int, name: str, validate_only: bool = False, **configs: str | None) -> Any:
+    """All configs of a resource. configs: with `_` for each dot."""
+    resource = replacing_request.AlterConfigsResource(
+        resource_type=i8(kind), resource_name=name, configs=tuple(
+            replacing_request.AlterableConfig(name=config.replace("_", "."), value=value)
+            for config, value in configs.items()
+        ),
+    )  # fmt: skip
+    return replacing_request.AlterConfigsRequest(resources=(resource,), validate_only=validate_only)
 
 
 def alteration(*resources: Any, validate_only: bool = False) -> Any:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pytest
 from kio.schema.alter_client_quotas.v1.response import AlterClientQuotasResponse
+from kio.schema.alter_configs.v2.response import AlterConfigsResponse
 from kio.schema.alter_partition_reassignments.v0.response import AlterPartitionReassignmentsResponse
 from kio.schema.broker_heartbeat.v1.request import BrokerHeartbeatRequest
 from kio.schema.broker_heartbeat.v1.response import BrokerHeartbeatResponse
@@ -45,6 +46,7 @@ from tests.impl.kraft.server.admin_requests import (
     moved,
     new_topic,
     quotas,
+    replacement,
 )
 from tests.impl.kraft.server.alone import KAFKA, OURS, Alone
 from tests.impl.kraft.server.controllers import CLUSTER
@@ -54,9 +56,9 @@ FENCED = 13
 POLICY = "cleanup.policy"
 LEVEL = "metadata.version"
 RESPONSES: dict[int, Any] = {
-    19: CreateTopicsResponse, 37: CreatePartitionsResponse, 44: IncrementalAlterConfigsResponse,
-    43: ElectLeadersResponse, 45: AlterPartitionReassignmentsResponse, 62: BrokerRegistrationResponse,
-    63: BrokerHeartbeatResponse, 49: AlterClientQuotasResponse, 57: UpdateFeaturesResponse,
+    19: CreateTopicsResponse, 33: AlterConfigsResponse, 37: CreatePartitionsResponse, 43: ElectLeadersResponse,
+    44: IncrementalAlterConfigsResponse, 45: AlterPartitionReassignmentsResponse, 49: AlterClientQuotasResponse,
+    57: UpdateFeaturesResponse, 62: BrokerRegistrationResponse, 63: BrokerHeartbeatResponse,
 }  # fmt: skip
 UNWRITTEN = frozenset(("topicId", "brokerEpoch"))
 """What no two clusters have in common."""
@@ -168,6 +170,11 @@ REQUESTS: list[Any] = [
     alteration(configs_of(TOPIC, "orders", ("retention.ms", SET, "1")), validate_only=True),
     alteration(configs_of(TOPIC, "orders", ("min.insync.replicas", SET, "0")), validate_only=True),
     alteration(configs_of(TOPIC, "orders")),
+    alteration(configs_of(TOPIC, "bills", ("segment.ms", SET, "6"), ("retention.ms", SET, "6"))),
+    replacement(TOPIC, "bills", retention_ms="9", max_message_bytes="5"),
+    replacement(TOPIC, "bills", retention_ms=None), replacement(TOPIC, "bills", min_insync_replicas="0"),
+    replacement(TOPIC, "bills", validate_only=True), replacement(TOPIC, "missing", retention_ms="9"),
+    replacement(BROKER, "99", retention_ms="9"), replacement(BROKER, "11"), replacement(TOPIC, "bills"),
     creation(new_topic("moves", *[(11, 12)] * 6)),
     moved("moves", (0, (11,)), (1, (12,)), (2, (12, 11)), (3, (11, 12)), (9, (11,))),
     moved("moves", (3, (11, 13)), (4, (13, 11)), (5, (11, 11)), (2, (99,)), (1, None)),
