@@ -66,7 +66,10 @@ class OwnTopic:
         return all(self._same(int(one["partition_index"]), one["replica_nodes"]) for one in self.partitions())
 
     def _same(self, partition: int, nodes: Sequence[int]) -> bool:
-        logs = [self.brokers.log_of(node, TOPIC, partition).read_bytes() for node in nodes]
+        try:
+            logs = [self.brokers.log_of(node, TOPIC, partition).read_bytes() for node in nodes]
+        except FileNotFoundError:  # of a replica that begins
+            return False
         batches = list(headers_of(logs[0]))
         assert all(one.end_offset == following.base_offset for one, following in pairwise(batches))
         return len(set(logs)) == 1

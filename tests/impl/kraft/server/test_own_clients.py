@@ -42,11 +42,12 @@ def test_kafka_python(address: str) -> None:
 
 
 def test_confluent_kafka(address: str) -> None:
+    import confluent_kafka.admin
     from confluent_kafka import Consumer, Producer, TopicPartition
-    from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
-    admin = AdminClient({"bootstrap.servers": address})
+    api: Any = confluent_kafka.admin  # its types have no names for what it takes from elsewhere
+    admin = api.AdminClient({"bootstrap.servers": address})
     admin.create_topics([NewTopic("confluent", PARTITIONS, 1)])["confluent"].result(60)
     errors: list[Any] = []
     producer = Producer({"bootstrap.servers": address, "enable.idempotence": True, "compression.type": "lz4"})
@@ -65,6 +66,14 @@ def test_confluent_kafka(address: str) -> None:
 
     until(has_all, "all records are read")
     consumer.close()
+    topic = api.ConfigResource(api.ResourceType.TOPIC, "confluent", set_config={"retention.ms": "600000"})
+    admin.alter_configs([topic])[topic].result(60)
+
+    def is_told() -> bool:
+        told = admin.describe_configs([topic])[topic].result(60)
+        return "retention.ms" in told and bool(told["retention.ms"].value == "600000")
+
+    until(is_told, "the broker knows the config")
     admin.delete_topics(["confluent"])["confluent"].result(60)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from impl.kraft.simulation.histories import Operation
 from tests.impl.kraft.server import schedules
+from tests.impl.kraft.server.planted import MOST_SEEDS, PLANTED, finding
 from tests.impl.kraft.server.witnesses import Written, wrong_creations, wrong_in
 
 
@@ -17,6 +18,12 @@ def test_what_clients_saw_and_controllers_decided_is_right_whatever_fails(seed: 
     run = schedules.run_one(seed, tmp_path / "cluster")
     assert run is not None and (run.problem, run.violated) == ("", ())
     assert schedules.validated([run]) == {}
+
+
+@pytest.mark.large("minutes each: runs until one finds it")
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_is_found(name: str) -> None:
+    assert finding(name, MOST_SEEDS)
 
 
 # What clients saw.
