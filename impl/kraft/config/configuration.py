@@ -90,6 +90,14 @@ class Configuration:
         return CONTROLLER in self.process_roles
 
     @property
+    def controller_listeners(self) -> tuple[Listener, ...]:
+        return tuple(one for one in self.listeners if one.name in self.controller_listener_names)
+
+    @property
+    def broker_listeners(self) -> tuple[Listener, ...]:
+        return tuple(one for one in self.listeners if one.name not in self.controller_listener_names)
+
+    @property
     def inter_broker_listener(self) -> str:
         """At which a broker is found by other ones. Not to be asked of a node that is none."""
         names = [one.name for one in self.listeners]

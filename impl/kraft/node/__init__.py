@@ -2,14 +2,17 @@
 
 from impl.kraft.node.broker_node import BrokerNode
 from impl.kraft.node.codec import RecordCodec, snapshot_batches, snapshot_of
-from impl.kraft.node.effects import BrokerEffect, BrokerEffects, NodeEffect, NodeEffects
+from impl.kraft.node.effects import Applied, BrokerEffect, BrokerEffects, NodeEffect, NodeEffects
+from impl.kraft.node.hosted_broker import HostedBroker
 from impl.kraft.node.housekeeping import SnapshotSettings, WriteSnapshot
 from impl.kraft.node.node import Node
 
 __all__ = [
+    "Applied",
     "BrokerEffect",
     "BrokerEffects",
     "BrokerNode",
+    "HostedBroker",
     "Node",
     "NodeEffect",
     "NodeEffects",

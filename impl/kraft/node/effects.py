@@ -6,6 +6,8 @@ a range of times and a peer, `effects.SetTimer` with a time.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from impl.kraft.effects import Reply
 from impl.kraft.effects import Send as SendToController
 from impl.kraft.effects import SetTimer as SetControllerTimer
@@ -27,7 +29,16 @@ from impl.kraft.storage.effects import AppendToLog, DiskEffect, InstallSnapshot,
 QuorumEffect = DiskEffect | Send | Answer | AnswerFetch | AnswerSnapshot | SetTimer | LoadSnapshot
 """Those of the quorum. Where a `LoadSnapshot` is among them, `load` is the next input."""
 
-NodeEffect = QuorumEffect | WriteSnapshot | Reply | SetControllerTimer
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Batches of the log are committed, and all before end_offset: a broker in the same process may apply them."""
+
+    batches: tuple[bytes, ...]
+    end_offset: int
+
+
+NodeEffect = QuorumEffect | WriteSnapshot | Reply | SetControllerTimer | Applied
 NodeEffects = list[NodeEffect]
 
 Asked = NodeEffect | Committed | Claim | Renounce

@@ -10,7 +10,7 @@ from impl.kraft.controller import Timer as ControllerTimer
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.messages import Request
 from impl.kraft.node.codec import RecordCodec, batch_of, snapshot_of
-from impl.kraft.node.effects import Asked, NodeEffects, note
+from impl.kraft.node.effects import Applied, Asked, NodeEffects, note
 from impl.kraft.node.housekeeping import CLEAN_TIMER, Housekeeping, SnapshotSettings
 from impl.kraft.node.tail import Tail
 from impl.kraft.raft import Raft
@@ -36,8 +36,10 @@ class Node:
     `Raft`. What is committed is replayed, or answered, where it is committed; the controller claims an epoch once the
     LeaderChange of it is replayed, and renounces with the voter, whatever made that step down.
 
-    raft, controller: to be read only.
+    raft, controller: to be read only. tells_applied: an `Applied` says what is committed.
     """
+
+    tells_applied = False
 
     def __init__(
         self,
@@ -147,12 +149,14 @@ class Node:
 
     def _committed(self, end_offset: int, now_ms: int) -> Sequence[Asked]:
         """A standby replays what is committed; an active controller has it, and answers."""
-        for batch in self._tail.take(end_offset):
+        taken = tuple(self._tail.take(end_offset))
+        for batch in taken:
             self._housekeeping.note_applied(len(batch.data), batch.timestamp_ms)
             if not self.controller.is_active:
                 self.controller.replay(batch_of(decode(batch.data), self._codec))
         replies = self.controller.on_commit(end_offset, now_ms) if self.controller.is_active else []
-        return [*self._written(replies, now_ms), *self._housekeeping.written(self.controller.committed, now_ms)]
+        told = [Applied(tuple(batch.data for batch in taken), end_offset)] if self.tells_applied else []
+        return [*self._written(replies, now_ms), *self._housekeeping.written(self.controller.committed, now_ms), *told]
 
     def _written(self, asked: Effects, now_ms: int) -> Sequence[Asked]:
         """What the controller asks for, its batches appended by the quorum. If that does not lead, it renounces."""

@@ -1,4 +1,4 @@
-"""A controller or broker of a KIP-631 cluster, until it is told to stop: `python -m impl.kraft.server PROPERTIES`.
+"""A controller or broker of a KIP-631 cluster, or both, until told to stop: `python -m impl.kraft.server PROPERTIES`.
 
 Exit codes: 0 stopped, 1 its disk failed or its log is damaged, or a broker is not registered, 2 usage or configuration.
 """
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from impl.kraft.config.configuration import Configuration
 from impl.kraft.server.broker_server import BrokerEndedError, BrokerServer
+from impl.kraft.server.combined import CombinedServer
 from impl.kraft.server.server import ControllerServer
 from impl.kraft.storage.errors import StorageError
 from impl.kraft.storage.real_disk import RealDisk
@@ -21,6 +22,7 @@ from impl.runtime.loop import on_signals
 from impl.runtime.properties import ConfigError
 
 FAILED = 1
+Server = ControllerServer | BrokerServer | CombinedServer
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,14 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _server(configuration: Configuration) -> ControllerServer | BrokerServer:
+def _server(configuration: Configuration) -> Server:
     """Raises ConfigError, StorageError."""
     if configuration.is_broker and configuration.is_controller:
-        raise ConfigError("process.roles=broker,controller: a node is one of the two yet; start two processes")
+        return CombinedServer(configuration, RealDisk())
     return (BrokerServer if configuration.is_broker else ControllerServer)(configuration, RealDisk())
 
 
-async def _until_told(server: ControllerServer | BrokerServer) -> None:
+async def _until_told(server: Server) -> None:
     on_signals(server.stop)
     async with looked_at_seldom():
         await server.run()

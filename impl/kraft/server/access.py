@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from ssl import SSLContext
 
@@ -59,11 +59,11 @@ class Credentials:
 
 
 class Doors:
-    """The listeners of a node. Raises ConfigError where a file of TLS is not what it should be."""
+    """The listeners of a controller, or of a broker. Raises ConfigError where a file of TLS is none."""
 
     def __init__(
-        self, configuration: Configuration, credentials: Credentials, serve: Serve, frame_bytes: int,
-        log: logging.Logger,
+        self, configuration: Configuration, endpoints: Sequence[Endpoint], credentials: Credentials, serve: Serve,
+        frame_bytes: int, log: logging.Logger,
     ) -> None:  # fmt: skip
         limits = Limits(
             frame_bytes, configuration.sasl_server_max_receive_size,
@@ -71,7 +71,7 @@ class Doors:
         )  # fmt: skip
         idle_ms = configuration.connections_max_idle_ms
         self._listeners: list[tuple[Endpoint, SessionListener, SSLContext | None]] = []
-        for endpoint in configuration.listeners:
+        for endpoint in endpoints:
             security = configuration.security[endpoint.name]
             begin = partial(Connection, endpoint.name, security, credentials.exchanges(security), limits, serve)
             listener = SessionListener(begin, log, None if idle_ms < 0 else idle_ms / 1000)

@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from impl.kraft.broker import Broker, PartitionLeader
-from impl.kraft.node import BrokerNode
+from impl.kraft.node import BrokerNode, HostedBroker
 
 _SERVER, _REPLICAS = "kafka.server:type=KafkaServer,name=", "kafka.server:type=ReplicaManager,name="
 _LAG = "kafka.controller:type=KafkaServer,name=MetadataLag"
@@ -33,11 +33,11 @@ class BrokerMeasures(Collector):
             yield GaugeMetricFamily(name, text, value)
 
 
-def gauges(node: BrokerNode) -> list[Gauge]:
-    """What is so, now."""
+def gauges(node: BrokerNode | HostedBroker) -> list[Gauge]:
+    """What is so, now. What is of the quorum, a controller in the same process says."""
     broker, voter = node.broker, node.raft.voter
     lag = max(0, voter.high_watermark - 1 - broker.applied_offset)
-    of_quorum = {
+    of_quorum = {} if isinstance(node, HostedBroker) else {
         "current-leader": NOBODY if node.leader is None else node.leader, "current-epoch": voter.epoch,
         "high-watermark": voter.high_watermark, "log-end-offset": voter.log.end_offset,
         "log-end-epoch": voter.log.last_epoch,

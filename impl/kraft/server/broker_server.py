@@ -1,10 +1,11 @@
-"""A broker's process: an asyncio loop around a node that observes the quorum, its logs and its listener."""
+"""A broker's process: an asyncio loop around a node that observes the quorum, its logs and its listeners."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import random
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 from uuid import uuid4
@@ -18,11 +19,11 @@ from impl.kraft.effects import SetTimer as SetBrokerTimer
 from impl.kraft.fields import InvalidFieldError
 from impl.kraft.levels import SUPPORTED
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import BrokerEffect, BrokerEffects, BrokerNode
+from impl.kraft.node import BrokerEffect, BrokerEffects, BrokerNode, HostedBroker
 from impl.kraft.raft import Raft
 from impl.kraft.raft.effects import Send, SetTimer, Timer
 from impl.kraft.raft.messages import Request, Response
-from impl.kraft.records import Endpoint
+from impl.kraft.records import BootstrapRecord, Endpoint
 from impl.kraft.recovered import recovered_broker_node, recovered_ends
 from impl.kraft.server.access import Credentials, Doors, access_of, access_to_brokers, authorizer_of
 from impl.kraft.server.bootstrap import read_bootstrap_records
@@ -42,6 +43,7 @@ from impl.kraft.server.steps import Steps
 from impl.kraft.storage.directories import lock_directories, read_directories
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.storage.storage import QuorumStorage
+from impl.runtime.client import Address
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop
 from impl.runtime.metrics import served
@@ -49,7 +51,7 @@ from impl.runtime.properties import ConfigError
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """Each at its number in a registration."""
-_MOST_ANSWER_BYTES = 101 << 20
+MOST_ANSWER_BYTES = 101 << 20
 """Of a controller or leader, which answers with a batch at least, of whatever size."""
 
 logger = logging.getLogger(__name__)
@@ -61,88 +63,77 @@ class BrokerEndedError(Exception):
 
 def require_served(configuration: Configuration) -> None:
     """Raises ConfigError for what a broker cannot do yet."""
-    for endpoint in configuration.listeners:
+    for endpoint in configuration.broker_listeners:
         if not endpoint.port:
             raise ConfigError(f"listeners: {endpoint.name} needs a port, as others are told it")
     if len(configuration.log_dirs) > 1:
         raise ConfigError("log.dirs: a broker keeps its logs in one directory yet; name one")
 
 
+def addresses_of(configuration: Configuration) -> dict[int, Address]:
+    """Of all controllers."""
+    return {one.node_id: (one.host, one.port) for one in configuration.controller_quorum_voters}
+
+
+def broker_of(configuration: Configuration, cluster_id: str, logs: StoredReplicaLogs) -> Broker:
+    """The core, by the logs that there are. Raises StorageError."""
+    settings = BrokerSettings(
+        configuration.node_id, cluster_id,
+        listeners=endpoints_of(configuration),
+        features=SUPPORTED,
+        heartbeat_interval_ms=configuration.broker_heartbeat_interval_ms,
+        initial_registration_timeout_ms=configuration.initial_broker_registration_timeout_ms,
+        retry_backoff_max_ms=configuration.broker_session_timeout_ms // 2,
+        replica_lag_time_max_ms=configuration.replica_lag_time_max_ms,
+        min_insync_replicas=configuration.min_insync_replicas,
+    )  # fmt: skip
+    return Broker(settings, uuid4(), logs.load(), logs)
+
+
 def endpoints_of(configuration: Configuration) -> tuple[Endpoint, ...]:
     """Where others find a broker, as it registers: each of its listeners, as it is advertised if it is."""
     advertised = {one.name: one for one in configuration.advertised_listeners}
     protocols = configuration.listener_security_protocol_map
-    found = (advertised.get(one.name, one) for one in configuration.listeners)
+    found = (advertised.get(one.name, one) for one in configuration.broker_listeners)
     return tuple(
         Endpoint(one.name, one.host, one.port, _PROTOCOLS.index(protocols[one.name])) for one in found
     )  # fmt: skip
 
 
-class BrokerServer:
-    """One broker, from its start to its stop."""
+class BrokerRuntime:
+    """A broker in an asyncio loop: a core, its logs, its listeners. A subclass says where metadata comes from."""
 
-    def __init__(self, configuration: Configuration, disk: RealDisk) -> None:
-        """Raises ConfigError, StorageError, BitRotError."""
-        self._configuration = configuration
-        require_served(configuration)
+    def __init__(
+        self, configuration: Configuration, node: BrokerNode | HostedBroker, logs: StoredReplicaLogs, cluster_id: str,
+        bootstrap: tuple[BootstrapRecord, ...], clock_ms: Callable[[], int],
+    ) -> None:  # fmt: skip
+        """Raises ConfigError."""
+        self._configuration, self._node, self._logs = configuration, node, logs
         access, between_brokers = access_of(configuration), access_to_brokers(configuration)
-        self._random = random.Random()
-        clock_ms = clock()
-        with ExitStack() as undone:
-            self._locks = lock_directories(disk, configuration.all_directories)
-            for lock in self._locks:
-                undone.callback(lock.close)
-            identities = read_directories(disk, configuration.all_directories, configuration.node_id)
-            cluster_id = identities[configuration.metadata_log_dir].cluster_id
-            self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
-            undone.callback(self._storage.close)
-            bootstrap = read_bootstrap_records(disk, configuration.metadata_log_dir)
-            self._logs = StoredReplicaLogs(disk, configuration.log_dirs[0])
-            self._node = self._made(cluster_id)
-            undone.pop_all()
         self._loop: CoreLoop[BrokerEffect] = CoreLoop(
             self._on_timer, self._carry_out, before_each=self._look, clock_ms=clock_ms
         )
-        self._disk_work = DiskWork(self._storage, self._node, self._loop, clock_ms, lambda took_s: None)
-        addresses = {one.node_id: (one.host, one.port) for one in configuration.controller_quorum_voters}
-        client_id, timeout_ms = f"broker-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms
-        self._peers = Peers(
-            addresses, client_id, timeout_ms, _MOST_ANSWER_BYTES, self._loop.begin, self._on_quorum_response, access
-        )
         self._channel = ControllerChannel(
-            addresses, client_id, timeout_ms, _MOST_ANSWER_BYTES, lambda: self._node.leader, access
-        )
-        self._steps = Steps(self._node, self._loop)
+            addresses_of(configuration), f"broker-{configuration.node_id}",
+            configuration.controller_quorum_request_timeout_ms, MOST_ANSWER_BYTES, lambda: node.leader, access,
+        )  # fmt: skip
+        self._steps = Steps(node, self._loop)
         told = ClusterTold(self._steps, cluster_id)
         name = configuration.inter_broker_listener
         self._following = Following(
-            self._steps, self._loop, lambda broker: told.address_of(broker, name), _MOST_ANSWER_BYTES, between_brokers
+            self._steps, self._loop, lambda broker: told.address_of(broker, name), MOST_ANSWER_BYTES, between_brokers
         )
         requests = ClientRequests(
             self._steps, self._channel, told, own_configs(configuration), authorizer_of(configuration)
         )
-        credentials = Credentials(lambda: self._node.broker.image, bootstrap)
-        self._doors = Doors(configuration, credentials, requests.handle, configuration.socket_request_max_bytes, logger)
+        credentials = Credentials(lambda: node.broker.image, bootstrap)
+        self._doors = Doors(
+            configuration, configuration.broker_listeners, credentials, requests.handle,
+            configuration.socket_request_max_bytes, logger,
+        )  # fmt: skip
         self._is_told = self._is_recovered = False
         self._applied_offset = -1
         self._said: dict[str, object] = {}
-
-    def _made(self, cluster_id: str) -> BrokerNode:
-        """The node, by what its directories have. Raises StorageError."""
-        configuration = self._configuration
-        settings = BrokerSettings(
-            configuration.node_id, cluster_id,
-            listeners=endpoints_of(configuration),
-            features=SUPPORTED,
-            heartbeat_interval_ms=configuration.broker_heartbeat_interval_ms,
-            initial_registration_timeout_ms=configuration.initial_broker_registration_timeout_ms,
-            retry_backoff_max_ms=configuration.broker_session_timeout_ms // 2,
-            replica_lag_time_max_ms=configuration.replica_lag_time_max_ms,
-            min_insync_replicas=configuration.min_insync_replicas,
-        )  # fmt: skip
-        broker = Broker(settings, uuid4(), self._logs.load(), self._logs)
-        raft = Raft(raft_settings(configuration, cluster_id), self._storage.election, recovered_ends(self._storage))
-        return recovered_broker_node(raft, broker, self._storage, MetadataCodec(), snapshot_settings(configuration))
 
     def stop(self) -> None:
         """SIGTERM: a controlled shutdown, in which the controller moves what this broker leads."""
@@ -156,30 +147,42 @@ class BrokerServer:
             with ExitStack() as until_end:
                 await self._doors.open()
                 self._serve_metrics(until_end)
-                ports = [endpoint.port for endpoint in self._configuration.listeners]
+                ports = [endpoint.port for endpoint in self._configuration.broker_listeners]
                 log(logger, "started", {"ports": ports, "logs": len(self._node.broker.logs)})
                 self._loop.post(self._begin)
                 await self._loop.run()
                 is_orderly = True
         finally:
             await self._doors.close()
-            self._peers.close()
             self._channel.close()
-            await self._disk_work.ended()
+            await self._close_metadata()
             self._logs.close(flushed=is_orderly)
-            self._storage.close()
-            for lock in self._locks:
-                lock.close()
+            self._unlock()
         self._node.broker.stopped()
         log(logger, "stopped")
         if not self._is_told:
             raise BrokerEndedError(self._reason())
 
+    async def _close_metadata(self) -> None:
+        """Nothing comes from there any more."""
+
+    def _unlock(self) -> None:
+        """Others may have the directories."""
+
+    def _begin(self, now_ms: int) -> BrokerEffects:
+        """The first step."""
+        raise NotImplementedError
+
     def _serve_metrics(self, until_end: ExitStack) -> None:
         """Raises OSError where the address is taken."""
-        port, running = self._configuration.metrics_port, asyncio.get_running_loop()
-        if port is None:
-            return
+        port = self._configuration.metrics_port
+        if port is not None:
+            registry, host = CollectorRegistry(), self._configuration.broker_listeners[0].host or "0.0.0.0"
+            self._measure(registry)
+            log(logger, "metrics", {"address": until_end.enter_context(served(registry, host, port))})
+
+    def _measure(self, registry: CollectorRegistry) -> None:
+        running = asyncio.get_running_loop()
 
         async def seen() -> list[Gauge]:
             return gauges(self._node)
@@ -188,9 +191,7 @@ class BrokerServer:
             """Raises TimeoutError where the loop has no time, or ends."""
             return asyncio.run_coroutine_threadsafe(seen(), running).result(SCRAPE_S)
 
-        registry, host = CollectorRegistry(), self._configuration.listeners[0].host or "0.0.0.0"
         BrokerMeasures(registry, seen_elsewhere)
-        log(logger, "metrics", {"address": until_end.enter_context(served(registry, host, port))})
 
     def _reason(self) -> str:
         broker = self._node.broker
@@ -200,15 +201,6 @@ class BrokerServer:
                 "(initial.broker.registration.timeout.ms): is another with its node.id there, or no controller active?"
             )
         return f"broker epoch {broker.broker_epoch} is not this process's any more: another has the id, or nobody"
-
-    def _begin(self, now_ms: int) -> BrokerEffects:
-        latest = self._storage.snapshots.latest
-        effects = self._node.start(now_ms)
-        if latest is not None:
-            effects += self._node.load(latest, self._storage.snapshots.read(latest), now_ms)
-        if self._is_told:  # before the first step
-            effects += self._node.shut_down(now_ms)
-        return effects
 
     def _look(self) -> None:
         """Between two steps: what the last one has made possible, or necessary."""
@@ -222,7 +214,6 @@ class BrokerServer:
         self._steps.waiting.look()
         if broker.state is BrokerState.SHUTTING_DOWN:
             self._loop.stop()
-        self._say("quorum", {"epoch": self._node.raft.voter.epoch, "leader": self._node.leader})
         self._say("broker", {"state": broker.state.name, "broker_epoch": broker.broker_epoch})
         self._say("replicas", {"leads": len(broker.leaders), "follows": len(broker.followers)})
 
@@ -235,23 +226,16 @@ class BrokerServer:
     # Effects.
 
     def _on_timer(self, timer: Any, now_ms: int) -> BrokerEffects:
-        match timer:
-            case (Timer() as of_quorum, peer):
-                return self._node.on_timer(of_quorum, now_ms, peer)
         return self._node.on_timer(timer, now_ms)
 
     def _carry_out(self, effect: BrokerEffect) -> None:
         match effect:
-            case Send(to=to, request=request):
-                self._peers.send(to, request)
             case SendToController(request=asked):
                 self._loop.begin(self._ask(asked))  # type: ignore[arg-type]
-            case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
-                self._loop.set_timer((timer, peer), at_ms + self._random.randint(0, spread_ms))
             case SetBrokerTimer(timer=of_broker, at_ms=at_ms):
                 self._loop.set_timer(of_broker, at_ms)
             case _:
-                self._disk_work.carry_out(effect)  # type: ignore[arg-type]
+                raise AssertionError(f"no effect of a broker: {effect}")
 
     async def _ask(self, request: OfBroker) -> None:
         """What the broker wants of the active controller."""
@@ -268,6 +252,82 @@ class BrokerServer:
                 return self._node.on_controller_response(request, None, now_ms)
 
         self._loop.post(answered)
+
+
+class BrokerServer(BrokerRuntime):
+    """One broker, from its start to its stop: an observer of the quorum, with a copy of its log."""
+
+    _node: BrokerNode
+
+    def __init__(self, configuration: Configuration, disk: RealDisk) -> None:
+        """Raises ConfigError, StorageError, BitRotError."""
+        require_served(configuration)
+        self._random = random.Random()
+        clock_ms = clock()
+        with ExitStack() as undone:
+            self._locks = lock_directories(disk, configuration.all_directories)
+            for lock in self._locks:
+                undone.callback(lock.close)
+            identities = read_directories(disk, configuration.all_directories, configuration.node_id)
+            cluster_id = identities[configuration.metadata_log_dir].cluster_id
+            self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
+            undone.callback(self._storage.close)
+            bootstrap = read_bootstrap_records(disk, configuration.metadata_log_dir)
+            logs = StoredReplicaLogs(disk, configuration.log_dirs[0])
+            node = self._made(configuration, cluster_id, logs)
+            super().__init__(configuration, node, logs, cluster_id, bootstrap, clock_ms)
+            undone.pop_all()
+        self._disk_work = DiskWork(self._storage, node, self._loop, clock_ms, lambda took_s: None)
+        self._peers = Peers(
+            addresses_of(configuration), f"broker-{configuration.node_id}",
+            configuration.controller_quorum_request_timeout_ms, MOST_ANSWER_BYTES, self._loop.begin,
+            self._on_quorum_response, access_of(configuration),
+        )  # fmt: skip
+
+    def _made(self, configuration: Configuration, cluster_id: str, logs: StoredReplicaLogs) -> BrokerNode:
+        """The node, by what its directories have. Raises StorageError."""
+        broker = broker_of(configuration, cluster_id, logs)
+        raft = Raft(raft_settings(configuration, cluster_id), self._storage.election, recovered_ends(self._storage))
+        return recovered_broker_node(raft, broker, self._storage, MetadataCodec(), snapshot_settings(configuration))
+
+    async def _close_metadata(self) -> None:
+        self._peers.close()
+        await self._disk_work.ended()
+
+    def _unlock(self) -> None:
+        self._storage.close()
+        for lock in self._locks:
+            lock.close()
+
+    def _begin(self, now_ms: int) -> BrokerEffects:
+        latest = self._storage.snapshots.latest
+        effects = self._node.start(now_ms)
+        if latest is not None:
+            effects += self._node.load(latest, self._storage.snapshots.read(latest), now_ms)
+        if self._is_told:  # before the first step
+            effects += self._node.shut_down(now_ms)
+        return effects
+
+    def _look(self) -> None:
+        self._say("quorum", {"epoch": self._node.raft.voter.epoch, "leader": self._node.leader})
+        super()._look()
+
+    def _on_timer(self, timer: Any, now_ms: int) -> BrokerEffects:
+        match timer:
+            case (Timer() as of_quorum, peer):
+                return self._node.on_timer(of_quorum, now_ms, peer)
+        return self._node.on_timer(timer, now_ms)
+
+    def _carry_out(self, effect: BrokerEffect) -> None:
+        match effect:
+            case Send(to=to, request=request):
+                self._peers.send(to, request)
+            case SendToController() | SetBrokerTimer():
+                super()._carry_out(effect)
+            case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
+                self._loop.set_timer((timer, peer), at_ms + self._random.randint(0, spread_ms))
+            case _:
+                self._disk_work.carry_out(effect)  # type: ignore[arg-type]
 
     def _on_quorum_response(self, to: int, request: Request, response: Response | None) -> None:
         self._loop.post(lambda now_ms: self._node.on_response(to, request, response, now_ms))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry
 
@@ -26,9 +26,9 @@ from impl.kraft.fields import InvalidFieldError
 from impl.kraft.levels import SUPPORTED
 from impl.kraft.messages import Request as ControllerRequest
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import Node, NodeEffect, NodeEffects
+from impl.kraft.node import Applied, Node, NodeEffect, NodeEffects
 from impl.kraft.raft import Raft
-from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, Send, SetTimer, Timer
+from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, SetTimer, Timer
 from impl.kraft.raft.messages import FetchRequest, Request, Response
 from impl.kraft.raft.roles import Leader
 from impl.kraft.records import BootstrapRecord
@@ -48,6 +48,7 @@ from impl.kraft.server.versions import API_VERSIONS, api_versions
 from impl.kraft.storage.directories import lock_directories, read_directories
 from impl.kraft.storage.disk import Disk
 from impl.kraft.storage.effects import AppendToLog
+from impl.kraft.storage.sizes import SnapshotId
 from impl.kraft.storage.storage import QuorumStorage
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop, monotonic_ms
@@ -74,10 +75,20 @@ logger = logging.getLogger(__name__)
 
 def endpoint_of(configuration: Configuration) -> Endpoint:
     """Where a controller listens for the other ones. Raises ConfigError where that is not served."""
-    if not configuration.is_controller or configuration.is_broker:
-        raise ConfigError("process.roles=controller is the only role that is served")
+    if not configuration.is_controller:
+        raise ConfigError("process.roles: this node is no controller")
     first = configuration.controller_listener_names[0]
     return next(one for one in configuration.listeners if one.name == first)
+
+
+class Hosted(Protocol):
+    """A broker in the process of a controller."""
+
+    def apply(self, applied: Applied) -> None:
+        """What is committed."""
+
+    def load(self, snapshot_id: SnapshotId) -> None:
+        """A snapshot is there in place of the log."""
 
 
 class ControllerServer:
@@ -94,11 +105,11 @@ class ControllerServer:
             for lock in self._locks:
                 undone.callback(lock.close)
             identities = read_directories(disk, configuration.all_directories, configuration.node_id)
-            cluster_id = identities[configuration.metadata_log_dir].cluster_id
-            self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
-            undone.callback(self._storage.close)
-            bootstrap = read_bootstrap_records(disk, configuration.metadata_log_dir)
-            self._node = _node(configuration, cluster_id, bootstrap, self._storage)
+            cluster_id = self.cluster_id = identities[configuration.metadata_log_dir].cluster_id
+            self.storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
+            undone.callback(self.storage.close)
+            bootstrap = self.bootstrap = read_bootstrap_records(disk, configuration.metadata_log_dir)
+            self._node = _node(configuration, cluster_id, bootstrap, self.storage)
             clock_ms = self._clock_ms = clock()
             self._about = about.About(
                 self._node.raft, cluster_id, configuration.controller_quorum_voters, self._endpoint.name, clock_ms
@@ -122,16 +133,36 @@ class ControllerServer:
             self._loop.begin, self._on_response, access,
         )  # fmt: skip
         credentials = Credentials(lambda: self._node.controller.committed, bootstrap)
-        self._doors = Doors(configuration, credentials, self._handle, frame_bytes, logger)
+        self._doors = Doors(
+            configuration, configuration.controller_listeners, credentials, self._handle, frame_bytes, logger
+        )
         self._calls: dict[int, asyncio.Future[object]] = {}
         self._last_call = 0
         self._silent: frozenset[int] = frozenset()
         """Voters that have not answered the last request."""
         self._known: tuple[int, int | None, bool] = (-1, None, False)
-        self._registry = CollectorRegistry()
-        self._measures = Measures(self._registry, self._seen_elsewhere)
-        self._disk_work = DiskWork(self._storage, self._node, self._loop, clock_ms, self._measures.flushed)
+        self.registry = CollectorRegistry()
+        self._measures = Measures(self.registry, self._seen_elsewhere)
+        self._disk_work = DiskWork(self.storage, self._node, self._loop, clock_ms, self._measures.flushed)
         self._asyncio: asyncio.AbstractEventLoop | None = None
+        self._hosted: Hosted | None = None
+
+    # Of a broker in the same process.
+
+    @property
+    def raft(self) -> Raft:
+        return self._node.raft
+
+    def tell(self, broker: Hosted) -> None:
+        """A broker in this process is told what is committed."""
+        self._hosted = broker
+        self._node.tells_applied = True
+
+    def close(self) -> None:
+        """Of one that has ended, or never ran."""
+        self.storage.close()
+        for lock in self._locks:
+            lock.close()
 
     def stop(self) -> None:
         """Resign, and end once another leads, or can no more; who does not lead ends at once."""
@@ -145,18 +176,16 @@ class ControllerServer:
             with ExitStack() as until_end:
                 await self._doors.open()
                 if metrics_port is not None:
-                    address = until_end.enter_context(served(self._registry, host, metrics_port))
+                    address = until_end.enter_context(served(self.registry, host, metrics_port))
                     log(logger, "metrics", {"address": address})
-                log(logger, "started", {"port": self._endpoint.port, "log_end": self._storage.log.end_offset})
+                log(logger, "started", {"port": self._endpoint.port, "log_end": self.storage.log.end_offset})
                 self._loop.post(self._node.start)
                 await self._loop.run()
         finally:
             await self._doors.close()
             self._peers.close()
             await self._disk_work.ended()
-            self._storage.close()
-            for lock in self._locks:
-                lock.close()
+            self.close()
             log(logger, "stopped")
 
     def _resign(self, now_ms: int) -> NodeEffects:
@@ -189,7 +218,7 @@ class ControllerServer:
         effects = self._node.on_timer(timer, now_ms)
         match timer:
             case ("lease", broker) if any(isinstance(effect, AppendToLog) for effect in effects):
-                facts = {"broker": broker, "epoch": self._node.raft.voter.epoch, "offset": self._storage.log.end_offset}
+                facts = {"broker": broker, "epoch": self._node.raft.voter.epoch, "offset": self.storage.log.end_offset}
                 log(logger, "lease expired", facts)
                 self._measures.lease_expired()
         return effects
@@ -203,19 +232,24 @@ class ControllerServer:
             case Reply(call=call, response=reply):
                 self._answer(call, reply)
             case AnswerFetch(call=call, response=found, offset=offset, max_bytes=max_bytes):
-                self._answer(call, replace(found, records=self._storage.log.read(offset, max_bytes)))
+                self._answer(call, replace(found, records=self.storage.log.read(offset, max_bytes)))
             case AnswerSnapshot(call=call, response=piece, snapshot_id=snapshot_id, max_bytes=max_bytes):
-                found_piece = self._storage.snapshots.piece(snapshot_id, piece.position, max_bytes)
+                found_piece = self.storage.snapshots.piece(snapshot_id, piece.position, max_bytes)
                 self._answer(call, effect.with_data(*found_piece))
             case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
                 self._loop.set_timer((timer, peer), at_ms + self._random.randint(0, spread_ms))
             case SetControllerTimer(timer=of_controller, at_ms=at_ms):
                 self._loop.set_timer(of_controller, at_ms)
+            case Applied():
+                assert self._hosted is not None, "who is told asks for it"
+                self._hosted.apply(effect)
             case _:
-                start = self._storage.log.end_offset
+                if isinstance(effect, LoadSnapshot) and self._hosted is not None:
+                    self._hosted.load(effect.snapshot_id)
+                start = self.storage.log.end_offset
                 self._disk_work.carry_out(effect)
                 if isinstance(effect, AppendToLog):
-                    leads, end = isinstance(self._node.raft.voter.role, Leader), self._storage.log.end_offset
+                    leads, end = isinstance(self._node.raft.voter.role, Leader), self.storage.log.end_offset
                     self._measures.appended(len(effect.data), start, end, self._clock_ms(), leads=leads)
 
     def _tell(self) -> None:
@@ -234,7 +268,7 @@ class ControllerServer:
 
     async def _seen(self) -> Seen:
         voter, controller, now_ms = self._node.raft.voter, self._node.controller, self._clock_ms()
-        election, latest = voter.election, self._storage.snapshots.latest
+        election, latest = voter.election, self.storage.snapshots.latest
         return Seen(
             now_ms, controller.committed.copy(),
             {id_: one.contact_ms for id_, one in controller.sessions.of_broker.items()},

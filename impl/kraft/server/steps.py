@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from impl.kraft.fields import InvalidFieldError
-from impl.kraft.node import BrokerEffect, BrokerEffects, BrokerNode
+from impl.kraft.node import BrokerEffect, BrokerEffects, BrokerNode, HostedBroker
 from impl.kraft.server.waiting import Waiting
 from impl.runtime.loop import CoreLoop
 from impl.runtime.wire import WireError
@@ -18,7 +18,7 @@ T = TypeVar("T")
 class Steps:
     """node: to be read at any time, and changed in steps alone."""
 
-    def __init__(self, node: BrokerNode, loop: CoreLoop[BrokerEffect]) -> None:
+    def __init__(self, node: BrokerNode | HostedBroker, loop: CoreLoop[BrokerEffect]) -> None:
         self.node, self._loop = node, loop
         self.waiting = Waiting()
 

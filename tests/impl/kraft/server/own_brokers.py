@@ -49,7 +49,7 @@ class OwnBrokers:
     def properties(self, node: int) -> Path:
         return self._folder / f"broker{node}.properties"
 
-    def log_of(self, node: int, topic: str, partition: int) -> Path:
+    def log_file(self, node: int, topic: str, partition: int) -> Path:
         """The file with the records that a broker has of a partition."""
         return self._folder / f"broker{node}" / f"{topic}-{partition}" / f"{0:020}.log"
 

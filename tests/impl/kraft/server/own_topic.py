@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from impl.kraft.storage.batches import OF_PRODUCERS, Header, header_at
 from tests.cluster.kafka import until
 from tests.impl.kraft.server.clients import TOPIC
-from tests.impl.kraft.server.own_brokers import OwnBrokers
+
+
+class Brokers(Protocol):
+    """addresses: as clients take them."""
+
+    @property
+    def nodes(self) -> Sequence[int]: ...
+
+    @property
+    def addresses(self) -> str: ...
+
+    def log_file(self, node: int, topic: str, partition: int) -> Path:
+        """With the records that a broker has of a partition."""
 
 
 class OwnTopic:
     """By an admin client for each thing: one may keep to a broker that is gone."""
 
-    def __init__(self, brokers: OwnBrokers) -> None:
+    def __init__(self, brokers: Brokers) -> None:
         self.brokers = brokers
 
     def _admin(self) -> Any:
@@ -67,7 +80,7 @@ class OwnTopic:
 
     def _same(self, partition: int, nodes: Sequence[int]) -> bool:
         try:
-            logs = [self.brokers.log_of(node, TOPIC, partition).read_bytes() for node in nodes]
+            logs = [self.brokers.log_file(node, TOPIC, partition).read_bytes() for node in nodes]
         except FileNotFoundError:  # of a replica that begins
             return False
         batches = list(headers_of(logs[0]))

@@ -9,7 +9,6 @@ import pytest
 
 from impl.kraft.config.configuration import Configuration, load
 from impl.kraft.records import Endpoint
-from impl.kraft.server.__main__ import main
 from impl.kraft.server.broker_server import BrokerEndedError, BrokerServer, endpoints_of, require_served
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.tools.storage import main as storage
@@ -53,19 +52,6 @@ def test_a_broker_registers_each_listener_as_it_is_advertised(tmp_path: Path) ->
         tmp_path, listeners="PLAINTEXT://127.0.0.1:1,TLS://127.0.0.1:2", advertised_listeners="TLS://127.0.0.2:3"
     )
     assert endpoints_of(found) == (Endpoint("PLAINTEXT", "127.0.0.1", 1, 0), Endpoint("TLS", "127.0.0.2", 3, 1))
-
-
-def test_a_process_has_one_role(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (port,) = free_ports(1)
-    path = tmp_path / "both.properties"
-    path.write_text(
-        f"process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@127.0.0.1:{port}\n"
-        f"controller.listener.names=CONTROLLER\nlog.dirs={tmp_path}/data\n"
-        f"listeners=CONTROLLER://127.0.0.1:{port},PLAINTEXT://127.0.0.1:{port + 1}\n"
-        "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
-    )
-    assert main([str(path)]) == 2
-    assert "a node is one of the two yet" in capsys.readouterr().err
 
 
 def formatted(found: Configuration, folder: Path) -> BrokerServer:

@@ -77,7 +77,7 @@ def served(found: Configuration, image: Image | None = None) -> Iterator[int]:
     loop = asyncio.new_event_loop()
     thread = Thread(target=loop.run_forever)
     credentials = Credentials(lambda: image or Image(), (BOBS_FIRST,))
-    doors = Doors(found, credentials, echo, 100_000, logging.getLogger("test"))
+    doors = Doors(found, found.listeners, credentials, echo, 100_000, logging.getLogger("test"))
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(doors.open(), loop).result(10)
@@ -296,7 +296,7 @@ def test_a_file_that_is_none(ours: Authority, tmp_path: Path, key: str, content:
         path.write_text(content)
     found = with_tls(ours, "SSL", **{key: path, "ssl.client.auth": "required"})
     with pytest.raises(ConfigError, match=says) as refused:
-        Doors(found, Credentials(Image, ()), echo, 1_000, logging.getLogger("test"))
+        Doors(found, found.listeners, Credentials(Image, ()), echo, 1_000, logging.getLogger("test"))
     assert key in str(refused.value)
 
 

@@ -1,0 +1,92 @@
+"""A process that is controller and broker (process.roles=broker,controller): one id, one log of metadata for both."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+
+from impl.kraft.config.configuration import Configuration
+from impl.kraft.metadata.core_records import MetadataCodec
+from impl.kraft.node import Applied, BrokerEffects, HostedBroker
+from impl.kraft.server.broker_server import BrokerRuntime, broker_of, require_served
+from impl.kraft.server.replica_logs import StoredReplicaLogs
+from impl.kraft.server.server import ControllerServer, clock
+from impl.kraft.storage.real_disk import RealDisk
+from impl.kraft.storage.sizes import SnapshotId
+
+
+class HostedBrokerServer(BrokerRuntime):
+    """Its broker. What is committed the controller's node says; it asks the active controller as any broker does."""
+
+    _node: HostedBroker
+
+    def __init__(self, configuration: Configuration, disk: RealDisk, host: ControllerServer) -> None:
+        """Raises ConfigError, StorageError."""
+        require_served(configuration)
+        self._host = host
+        logs = StoredReplicaLogs(disk, configuration.log_dirs[0])
+        node = HostedBroker(host.raft, broker_of(configuration, host.cluster_id, logs), MetadataCodec())
+        super().__init__(configuration, node, logs, host.cluster_id, host.bootstrap, clock())
+        self.has_begun = asyncio.Event()
+        host.tell(self)
+
+    def apply(self, applied: Applied) -> None:
+        """What is committed."""
+        self._loop.post(lambda now_ms: self._node.apply(applied, now_ms))
+
+    def load(self, snapshot_id: SnapshotId) -> None:
+        """The controller has this snapshot in place of a log."""
+        stored = list(self._host.storage.snapshots.read(snapshot_id))
+        self._loop.post(lambda now_ms: self._node.load(snapshot_id, stored, now_ms))
+
+    def _begin(self, now_ms: int) -> BrokerEffects:
+        effects = self._node.start(now_ms)
+        snapshots = self._host.storage.snapshots
+        if snapshots.latest is not None:
+            effects += self._node.load(snapshots.latest, snapshots.read(snapshots.latest), now_ms)
+        if self._is_told:  # before the first step
+            effects += self._node.shut_down(now_ms)
+        self.has_begun.set()
+        return effects
+
+    def _serve_metrics(self, until_end: ExitStack) -> None:
+        """With the controller's, which serves them."""
+        self._measure(self._host.registry)
+
+
+class CombinedServer:
+    """Both, from their start to their stop. The one does not outlive the other."""
+
+    def __init__(self, configuration: Configuration, disk: RealDisk) -> None:
+        """Raises ConfigError, StorageError, BitRotError."""
+        self._controller = ControllerServer(configuration, disk)
+        try:
+            self._broker = HostedBrokerServer(configuration, disk, self._controller)
+        except BaseException:
+            self._controller.close()
+            raise
+
+    def stop(self) -> None:
+        """The broker first: the controller moves what it leads."""
+        self._broker.stop()
+
+    async def run(self) -> None:
+        """Serve until `stop`. Raises OSError where an address is taken, StorageError, BrokerEndedError."""
+        broker = asyncio.create_task(self._broker.run())
+        begun = asyncio.create_task(self._broker.has_begun.wait())
+        await asyncio.wait((broker, begun), return_when=asyncio.FIRST_COMPLETED)
+        begun.cancel()
+        if broker.done():
+            self._controller.close()
+            return await broker
+        controller = asyncio.create_task(self._controller.run())
+        await asyncio.wait((broker, controller), return_when=asyncio.FIRST_COMPLETED)
+        if broker.done():
+            self._controller.stop()
+        else:
+            broker.cancel()  # there is no metadata any more
+        results = await asyncio.gather(broker, controller, return_exceptions=True)
+        failures = [one for one in results if isinstance(one, Exception)]
+        if failures:
+            raise failures[0]
+        return None
