@@ -30,6 +30,10 @@ class HostedBrokerServer(BrokerRuntime):
         self.has_begun = asyncio.Event()
         host.tell(self)
 
+    def close(self) -> None:
+        """Of one that never ran."""
+        self._logs.close(flushed=False)
+
     def apply(self, applied: Applied) -> None:
         """What is committed."""
         self._loop.post(lambda now_ms: self._node.apply(applied, now_ms))
@@ -69,6 +73,11 @@ class CombinedServer:
     def stop(self) -> None:
         """The broker first: the controller moves what it leads."""
         self._broker.stop()
+
+    def close(self) -> None:
+        """Of one that never ran."""
+        self._broker.close()
+        self._controller.close()
 
     async def run(self) -> None:
         """Serve until `stop`. Raises OSError where an address is taken, StorageError, BrokerEndedError."""
