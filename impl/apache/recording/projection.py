@@ -224,8 +224,18 @@ def _place(decisions: Sequence[Decision], done: Done, next_ms: int | None, batch
     if done.what == CRASH:
         until_ms = min(done.time_ms + _UNDER_WAY_MS, next_ms or done.time_ms + _UNDER_WAY_MS)
         late = [n for n in own if n >= by_time and decisions[n].time_ms <= until_ms]
-        return late[-1] + 1 if late else by_time
-    return min([by_time, *(n for n in own if 0 <= done.time_ms - decisions[n].time_ms <= batch_ms)])
+        return max([by_time, *(n + 1 for n in late), *_unfenced(decisions, own, by_time)])
+    at = min([by_time, *(n for n in own if 0 <= done.time_ms - decisions[n].time_ms <= batch_ms)])
+    return at if done.what == START else max([at, *_unfenced(decisions, own, by_time)])
+
+
+def _unfenced(decisions: Sequence[Decision], own: Sequence[int], since: int) -> Iterator[int]:
+    """Behind decisions that unfence a broker that was told to stop, or is dead: it had asked for that before."""
+    for n in own:
+        if n >= since and any(record.type == "REGISTER_BROKER_RECORD" for record in decisions[n].records):
+            return
+        if n >= since and any(_is_of_lifecycle(record) and is_unfenced_by(record) for record in decisions[n].records):
+            yield n + 1
 
 
 def _asks(decision: Decision) -> int | None:

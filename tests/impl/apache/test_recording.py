@@ -111,8 +111,8 @@ def test_batches_are_read_up_to_one_that_is_cut_off(tmp_path: Path) -> None:
 # From decisions to a trace.
 
 
-def asked(time_ms: int, broker: int, operation: str = "processBrokerHeartbeat") -> Decision:
-    fields = {"brokerId": broker, "brokerEpoch": 5, "fenced": 1}
+def asked(time_ms: int, broker: int, operation: str = "processBrokerHeartbeat", fenced: int = 1) -> Decision:
+    fields = {"brokerId": broker, "brokerEpoch": 5, "fenced": fenced}
     return Decision(time_ms, 1, time_ms, operation, (MetadataRecord("BROKER_REGISTRATION_CHANGE_RECORD", 3, fields),))
 
 
@@ -129,6 +129,15 @@ def test_a_death_stands_behind_what_its_broker_had_still_asked_for() -> None:
     assert placed_in([asked(20, 0, "maybeFenceStaleBroker")], [crash]) == {0: [crash]}
     again = Done(25, START, 0)
     assert placed_in([asked(20, 1), asked(30, 0)], [crash, again]) == {0: [crash], 1: [again]}
+
+
+def test_what_unfences_a_broker_was_asked_for_before_it_was_told_to_stop_or_died() -> None:
+    term, crash, again = Done(12, SIGTERM, 0), Done(15, CRASH, 0), Done(16, START, 0)
+    late = asked(5_000, 0, fenced=-1)
+    assert placed_in([asked(10, 1), late, asked(6_000, 1)], [term, crash, again]) == {2: [term, crash, again]}
+    fields = {"brokerId": 0}
+    registered = Decision(3_000, 1, 3_000, "registerBroker", (MetadataRecord("REGISTER_BROKER_RECORD", 0, fields),))
+    assert placed_in([asked(10, 1), registered, late], [crash]) == {1: [crash]}, "that is of the next process"
 
 
 def test_a_signal_stands_before_what_was_decided_for_it_in_a_batch_that_began_earlier() -> None:
