@@ -37,6 +37,7 @@ from tests.impl.kraft.server.witnesses import MADE, Operator, Reader, Witness, W
 PARTITIONS, TOPICS, STEPS = 2, 4, 9
 ACTIONS = (*["kill", "cut"] * 3, *["stop", "pause", "move"] * 2, "fill", "elect")
 _PREFERRED = 0
+NEVER_BEGAN = "it never began: "
 LONGEST_S = 5.0
 """Up to twice the session of a broker, and some elections."""
 SETTINGS = {
@@ -121,14 +122,15 @@ def run_one(seed: int, folder: Path, program: Sequence[str] = PROGRAM) -> Run | 
     from kafka.errors import KafkaError
 
     folder.mkdir(parents=True)
-    mesh = Mesh()
+    mesh, problem_is = Mesh(), NEVER_BEGAN
     try:
         with own_cluster(folder, SETTINGS, mesh=mesh, validated=False, program=program) as brokers:
+            problem_is = ""
             return run_on(brokers, mesh, seed)
     except stopping.StoppedError:
         return None
     except (TimeoutError, OSError, KafkaError) as problem:
-        return Run(seed, "", {}, str(problem))
+        return Run(seed, "", {}, f"{problem_is}{problem}")
     finally:
         mesh.stop()
 

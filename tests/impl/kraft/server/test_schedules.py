@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from impl.kraft.simulation.histories import Operation
+from tests.conform.faults.patched import Patching
 from tests.impl.kraft.server import schedules
 from tests.impl.kraft.server.planted import MOST_SEEDS, PLANTED, finding
 from tests.impl.kraft.server.witnesses import Written, wrong_creations, wrong_in
@@ -18,6 +19,12 @@ def test_what_clients_saw_and_controllers_decided_is_right_whatever_fails(seed: 
     run = schedules.run_one(seed, tmp_path / "cluster")
     assert run is not None and (run.problem, run.violated) == ("", ())
     assert schedules.validated([run]) == {}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_fault_can_be_planted(name: str) -> None:
+    """What it changes stands in the source, once. Raises ValueError where it does not."""
+    Patching(*PLANTED[name], "kraft").changed()
 
 
 @pytest.mark.large("minutes each: runs until one finds it")
