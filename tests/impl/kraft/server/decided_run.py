@@ -66,8 +66,11 @@ def _is_moved(change: Mapping[str, Any], before: Partition) -> bool:
     """By an operator: replicas are added or removed, are in sync already, or no longer to be replaced."""
     adding, removing, replicas = (change.get(name) for name in ("addingReplicas", "removingReplicas", "replicas"))
     is_begun = bool(adding or removing) or (adding is None and removing is None and replicas is not None)
-    is_cancelled = before.is_moving and (before.replicas if replicas is None else replicas) == before.original
-    return is_begun or (is_cancelled and (adding, removing) != (None, None))
+    if is_begun or not before.is_moving or (adding, removing) == (None, None):
+        return is_begun
+    target = tuple(replica for replica in before.replicas if replica not in before.removing)
+    after = before.replicas if replicas is None else tuple(replicas)
+    return after == before.original or after != target  # it is cancelled, or another one, of which all are in sync
 
 
 def _has_only_its_leader(change: Mapping[str, Any]) -> bool:

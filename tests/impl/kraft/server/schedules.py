@@ -80,6 +80,8 @@ class Faults:
             self.agenda.after(lasts_s, lambda: self.mesh.heal(node))
         elif (process := self.brokers.process(node)).exit_code is not None:
             return
+        elif action == "stop" and process in self._may_end:
+            return  # a second SIGTERM ends it at once
         elif action == "pause":
             process.pause()
             self.agenda.after(lasts_s, process.resume)

@@ -96,6 +96,8 @@ def test_what_was_asked_is_told_from_the_records() -> None:
     assert operation([cancelled], moved) == asked
     completed = change(replicas=(1, 2), isr=(1, 2), leader=1, addingReplicas=(), removingReplicas=())
     assert operation([completed], moved) == ""
+    other = change(replicas=(0, 2), isr=(0, 2), addingReplicas=(), removingReplicas=())
+    assert operation([other], moved) == asked, "another reassignment, whose replicas are in sync"
     assert operation([change(leader=1)], still) == "electLeaders"
     assert operation([change(isr=(0,))], still) == ""
     assert operation([change()], still) == "", "a leader asks for the ISR that is there"
