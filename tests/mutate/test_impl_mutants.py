@@ -20,8 +20,9 @@ from tests.impl_mutation.pool import answers
 pytestmark = pytest.mark.xdist_group("impl mutants")  # what its tests share is made once
 KRAFT = ROOT.joinpath(*PACKAGE.split("."))
 VALUES_ONLY = {
-    "effects", "errors", "messages", "records", "controller.decision", "controller.lists", "security.errors"
-}  # fmt: skip
+    *("effects", "errors", "levels", "messages", "records"),
+    *("controller.decision", "controller.lists", "security.errors"),
+}
 """Modules that decide nothing."""
 BESIDE = {"storage", "node", "raft", "simulation", "metadata", "config", "tools", "server", "recovered.py"}
 """The quorum below the core: simulated runs judge its mutants (`python -m tests.impl_mutation.quorum`). And what files

@@ -115,6 +115,7 @@ class TestControlledShutdown:
         controller_of(s).shutdowns[A] = Shutdown(NOW, lagging=frozenset())
         assert decided(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN
 
+    @pytest.mark.usefixtures("s")  # another test may have left a model of one broker
     @pytest.mark.parametrize(("applied", "lagging"), [(None, {A, B}), (NOW, {A, B}), (LATER, {A})])
     def test_is_behind_whose_last_heartbeat_did_not_reach_the_offset(
         self, applied: MetadataOffset | None, lagging: set[Broker]
