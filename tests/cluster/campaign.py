@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -21,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.cluster import stopping
-from tests.conftest import ROOT
+from tests.cluster.verdicts import not_accepted
 
-_MOST_CANDIDATES = 300_000
 _BATCH = 4
 
 
@@ -46,20 +43,9 @@ def judged(runs: Sequence[Run], model: str, *words: str) -> dict[int, list[str]]
     with tempfile.TemporaryDirectory() as folder:
         for run in runs:
             (Path(folder) / f"{run.seed}.ndjson").write_text(run.text)
-        command = [
-            sys.executable, "-m", "checker", "trace", "validate", folder, "--model", model, *words,
-            "--json", "--quiet", "--max-candidates", str(_MOST_CANDIDATES),
-        ]  # fmt: skip
-        # In a group of its own: Ctrl-C is not for it.
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, process_group=0)
-    try:
-        report: dict[str, Any] = json.loads(done.stdout)
-    except ValueError:
-        raise RuntimeError(f"traces were not judged: {done.stderr}") from None
-    if report["stopped"] is not None:
-        raise RuntimeError(f"not all traces were judged: {report['stopped']}")
+        verdicts = not_accepted(Path(folder), model, words)
     found: dict[int, list[str]] = {}
-    for one in report["verdicts"]:
+    for one in verdicts:
         seed = int(one["trace"].removeprefix("seed ").partition(",")[0])
         reason = f"{one['trace']}: {one['status']} at line {one['line']}, {one['event']}: {one['reason']}"
         found.setdefault(seed, []).append(reason)

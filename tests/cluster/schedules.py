@@ -11,8 +11,6 @@ import argparse
 import json
 import logging
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -29,12 +27,11 @@ from kazoo.handlers.threading import KazooTimeoutError
 from impl.zookeeper.transaction_log import Logged
 from tests.cluster import stopping
 from tests.cluster.recordings import NotBegunError
+from tests.cluster.verdicts import not_accepted
 from tests.cluster.zookeeper import Ensemble, NotServingError, Server, zookeeper
-from tests.conftest import ROOT
 
 _BATCH = 25
 _TRIALS = 3
-_MOST_CANDIDATES = 300_000
 
 
 class Setup(Protocol):
@@ -150,23 +147,11 @@ def rejected(runs: Sequence[Run], model: str, constants: Sequence[str], folder: 
     folder.mkdir(parents=True)
     for one in runs:
         (folder / f"{one.seed}.ndjson").write_text(one.trace)
-    command = [
-        sys.executable, "-m", "checker", "trace", "validate", str(folder), "--model", model, "--json",
-        "--quiet", "--max-candidates", str(_MOST_CANDIDATES),
-    ]  # fmt: skip
-    words = [*command, *(word for change in constants for word in ("--set", change))]
-    # In a group of its own: Ctrl-C is not for it.
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, process_group=0)
-    try:
-        report: dict[str, Any] = json.loads(done.stdout)
-    except ValueError:
-        raise RuntimeError(f"traces were not judged: {done.stderr}") from None
-    if report["stopped"] is not None:  # the verdicts say nothing of those that were not looked at
-        raise RuntimeError(f"not all traces were judged: {report['stopped']}")
+    words = [word for change in constants for word in ("--set", change)]
     return {
         int(verdict["trace"].removeprefix("seed ")): f"{verdict['status']} at line {verdict['line']}, "
         f"{verdict['event']}: {verdict['reason']}"
-        for verdict in report["verdicts"]
+        for verdict in not_accepted(folder, model, words)
     }
 
 

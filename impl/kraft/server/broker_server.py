@@ -42,6 +42,7 @@ from impl.kraft.server.settings import raft_settings, snapshot_settings, storage
 from impl.kraft.server.steps import Steps
 from impl.kraft.storage.directories import lock_directories, read_directories
 from impl.kraft.storage.real_disk import RealDisk
+from impl.kraft.storage.snapshots import Snapshots
 from impl.kraft.storage.storage import QuorumStorage
 from impl.runtime.client import Address
 from impl.runtime.logs import log
@@ -169,9 +170,20 @@ class BrokerRuntime:
     def _unlock(self) -> None:
         """Others may have the directories."""
 
+    @property
+    def _snapshots(self) -> Snapshots:
+        """Of the metadata."""
+        raise NotImplementedError
+
     def _begin(self, now_ms: int) -> BrokerEffects:
         """The first step."""
-        raise NotImplementedError
+        latest = self._snapshots.latest
+        effects = self._node.start(now_ms)
+        if latest is not None:
+            effects += self._node.load(latest, self._snapshots.read(latest), now_ms)
+        if self._is_told:  # before the first step
+            effects += self._node.shut_down(now_ms)
+        return effects
 
     def _serve_metrics(self, until_end: ExitStack) -> None:
         """Raises OSError where the address is taken."""
@@ -299,14 +311,9 @@ class BrokerServer(BrokerRuntime):
         for lock in self._locks:
             lock.close()
 
-    def _begin(self, now_ms: int) -> BrokerEffects:
-        latest = self._storage.snapshots.latest
-        effects = self._node.start(now_ms)
-        if latest is not None:
-            effects += self._node.load(latest, self._storage.snapshots.read(latest), now_ms)
-        if self._is_told:  # before the first step
-            effects += self._node.shut_down(now_ms)
-        return effects
+    @property
+    def _snapshots(self) -> Snapshots:
+        return self._storage.snapshots
 
     def _look(self) -> None:
         self._say("quorum", {"epoch": self._node.raft.voter.epoch, "leader": self._node.leader})

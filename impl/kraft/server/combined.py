@@ -13,6 +13,7 @@ from impl.kraft.server.replica_logs import StoredReplicaLogs
 from impl.kraft.server.server import ControllerServer, clock
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.storage.sizes import SnapshotId
+from impl.kraft.storage.snapshots import Snapshots
 
 
 class HostedBrokerServer(BrokerRuntime):
@@ -40,16 +41,15 @@ class HostedBrokerServer(BrokerRuntime):
 
     def load(self, snapshot_id: SnapshotId) -> None:
         """The controller has this snapshot in place of a log."""
-        stored = list(self._host.storage.snapshots.read(snapshot_id))
+        stored = list(self._snapshots.read(snapshot_id))
         self._loop.post(lambda now_ms: self._node.load(snapshot_id, stored, now_ms))
 
+    @property
+    def _snapshots(self) -> Snapshots:
+        return self._host.storage.snapshots
+
     def _begin(self, now_ms: int) -> BrokerEffects:
-        effects = self._node.start(now_ms)
-        snapshots = self._host.storage.snapshots
-        if snapshots.latest is not None:
-            effects += self._node.load(snapshots.latest, snapshots.read(snapshots.latest), now_ms)
-        if self._is_told:  # before the first step
-            effects += self._node.shut_down(now_ms)
+        effects = super()._begin(now_ms)
         self.has_begun.set()
         return effects
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from tests.cluster.processes import free_ports
 from tests.impl.kraft.released import released
 from tests.impl.kraft.server.one_broker import ID, OTHER, OneBroker
 from tests.impl.kraft.server.own_brokers import own_cluster
+from tests.impl.kraft.server.scraping import scraped
 from tests.impl.kraft.server.test_controller_measures import constants
 
 
@@ -72,15 +72,8 @@ def test_the_names_are_kafkas_or_the_drafts(tmp_path: Path) -> None:
 def test_a_broker_serves_them(tmp_path: Path) -> None:
     (port,) = free_ports(1)
 
-    def scraped() -> str:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
-                return str(response.read().decode())
-        except OSError:
-            return ""
-
     with own_cluster(tmp_path, nodes=(11,), of_brokers={"metrics.port": port}) as brokers:
         running = f"kafka_server_BrokerState {float(BrokerState.RUNNING)}"
-        until(lambda: running in scraped(), "it runs")
-        assert "kafka_server_MetadataLag 0.0" in scraped()
+        until(lambda: running in scraped(port), "it runs")
+        assert "kafka_server_MetadataLag 0.0" in scraped(port)
         assert brokers.processes[11].terminate() == 0

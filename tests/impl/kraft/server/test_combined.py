@@ -6,7 +6,6 @@ import asyncio
 import shutil
 import socket
 import sys
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
@@ -24,6 +23,7 @@ from tests.cluster.processes import ManagedProcess, free_ports
 from tests.impl.kraft.server.clients import Producing, read_all
 from tests.impl.kraft.server.controllers import CLUSTER, PROGRAM, VOTERS, Controllers
 from tests.impl.kraft.server.own_topic import OwnTopic
+from tests.impl.kraft.server.scraping import scraped
 from tests.impl.kraft.server.test_snapshots_of_controllers import SMALL, first_offset
 
 PARTITIONS = 2
@@ -167,16 +167,9 @@ def test_it_serves_the_metrics_of_both(tmp_path: Path) -> None:
     path = properties(tmp_path, f"metrics.port={port}")
     process = ManagedProcess([sys.executable, *PROGRAM, path], tmp_path / "log")
 
-    def scraped() -> str:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
-                return str(response.read().decode())
-        except OSError:
-            return ""
-
     try:
-        until(lambda: "kafka_server_BrokerState 3.0" in scraped(), "the broker runs", 60)
-        text = scraped()
+        until(lambda: "kafka_server_BrokerState 3.0" in scraped(port), "the broker runs", 60)
+        text = scraped(port)
         assert "kafka_controller_ActiveControllerCount 1.0" in text and text.count("\nkafka_raft_current_epoch") == 1
         assert process.terminate() == 0
     finally:

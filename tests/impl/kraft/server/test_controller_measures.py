@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import urllib.request
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -21,6 +20,7 @@ from tests.cluster.processes import free_ports
 from tests.impl.controller_runtime import ControllerRuntime
 from tests.impl.kraft.released import VERSION, released
 from tests.impl.kraft.server.alone import OURS, Alone
+from tests.impl.kraft.server.scraping import scraped
 
 OWN, OTHER = 1, 2
 DRAFT = {"MetadataLag", "MetadataCommitLatencyMs", "MetadataCommitRatePerSec", "MetadataSnapshotOffsetLag"}
@@ -160,17 +160,10 @@ def test_a_controller_serves_them(tmp_path: Path) -> None:
     controller = Alone(tmp_path / "one", {"metrics.port": port})
     controller.start(OURS)
 
-    def scraped() -> str:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
-                return str(response.read().decode())
-        except OSError:
-            return ""
-
     try:
-        until(lambda: "kafka_controller_ActiveControllerCount 1.0" in scraped(), "it is active", 60)
-        until(lambda: re.search(r"MetadataCommitLatencyMs_count [1-9]", scraped()) is not None, "it commits", 60)
-        text = scraped()
+        until(lambda: "kafka_controller_ActiveControllerCount 1.0" in scraped(port), "it is active", 60)
+        until(lambda: re.search(r"MetadataCommitLatencyMs_count [1-9]", scraped(port)) is not None, "it commits", 60)
+        text = scraped(port)
         assert 'kafka_raft_current_state{state="leader"} 1.0' in text and "fencepost_fsync_seconds_count" in text
         assert controller.process.terminate() == 0
     finally:
