@@ -13,15 +13,14 @@ K = TypeVar("K")
 V = TypeVar("V")
 T = TypeVar("T")
 MOST_A_CHUNK = 128
-"""Entries on average, at a copy: so many are copied when one of them changes for the first time afterwards."""
+"""Entries on average, at most: so many are copied when one of them changes for the first time after a copy."""
 
 
 class CopyOnWriteDict(MutableMapping[K, V]):
     """A dict in chunks, by the hashes of its keys. A value must not change: copies share it.
 
-    Until its first copy it is one chunk, and costs little more than a dict. That copy divides it, in a pass over it,
-    and so does one after it has doubled. Any other copy costs nothing, and what follows it the copy of a list of
-    chunks, and of each chunk in which something changes.
+    A copy costs nothing, and what follows it the copy of a list of chunks, and of each chunk in which something
+    changes. As it grows the chunks are divided, in a pass over it each time it is four times as large.
     """
 
     __slots__ = ("_chunks", "_mask", "_owned", "_size")
@@ -34,21 +33,18 @@ class CopyOnWriteDict(MutableMapping[K, V]):
 
     def copy(self) -> CopyOnWriteDict[K, V]:
         """A dict that changes on its own. Until one of the two does, they share the list of chunks, too."""
-        if self._size > MOST_A_CHUNK * len(self._chunks):
-            self._divide()
         self._owned = None
         other: CopyOnWriteDict[K, V] = CopyOnWriteDict.__new__(CopyOnWriteDict)
         other._chunks, other._mask, other._size, other._owned = self._chunks, self._mask, self._size, None
         return other
 
     def _divide(self) -> None:
-        while 2 * self._size > MOST_A_CHUNK * (self._mask + 1):
-            self._mask = 2 * self._mask + 1
-        chunks: list[dict[K, V]] = [{} for _ in range(self._mask + 1)]
+        mask = self._mask = 4 * self._mask + 3
+        chunks: list[dict[K, V]] = [{} for _ in range(mask + 1)]
         for chunk in self._chunks:
             for key, value in chunk.items():
-                chunks[hash(key) & self._mask][key] = value
-        self._chunks = chunks
+                chunks[hash(key) & mask][key] = value
+        self._chunks, self._owned = chunks, set(range(mask + 1))
 
     def _own(self, key: K) -> dict[K, V]:
         """The chunk of a key, which no copy shares from now on."""
@@ -64,11 +60,12 @@ class CopyOnWriteDict(MutableMapping[K, V]):
         chunk = self._own(key)
         before = len(chunk)
         chunk[key] = value
-        self._size += len(chunk) - before
+        if len(chunk) > before:
+            self._size += 1
+            if self._size > MOST_A_CHUNK * len(self._chunks):
+                self._divide()
 
     def __delitem__(self, key: K) -> None:
-        if key not in self:
-            raise KeyError(key)
         del self._own(key)[key]
         self._size -= 1
 

@@ -215,7 +215,9 @@ class Image:
         match record:
             case PartitionChangeRecord():
                 key = (record.topic_id, record.partition_id)
-                self.put_partition(key, self.partitions[key].changed(record))
+                before = self.partitions[key]
+                self.partitions[key] = after = before.changed(record)
+                self.index(key, before, after)
             case PartitionRecord():
                 self.create_partition(record)
             case RegisterBrokerRecord():
@@ -303,13 +305,14 @@ class Image:
         """Keep the indexes right where a partition has changed; None stands for no partition."""
         old = () if before is None else before.isr
         new = () if after is None else after.isr
-        for broker_id in set(old).difference(new):
-            del self.in_isr[broker_id][key]
-        for broker_id in set(new).difference(old):
-            keys = self.in_isr.get(broker_id)
-            if keys is None:
-                keys = self.in_isr[broker_id] = CopyOnWriteDict()
-            keys[key] = None
+        if old != new:
+            for broker_id in set(old).difference(new):
+                del self.in_isr[broker_id][key]
+            for broker_id in set(new).difference(old):
+                keys = self.in_isr.get(broker_id)
+                if keys is None:
+                    keys = self.in_isr[broker_id] = CopyOnWriteDict()
+                keys[key] = None
         if after is not None and after.is_reassigning:
             self.reassigning[key] = None
         elif before is not None and before.is_reassigning:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 _NEVER = 1 << 30
@@ -15,15 +15,13 @@ INTERVAL_S = 3_600.0
 
 
 @asynccontextmanager
-async def looked_at_seldom(interval_s: float = INTERVAL_S) -> AsyncIterator[None]:
-    """Within this. What the process has when it begins is not looked at any more."""
+async def looked_at_seldom(interval_s: float = INTERVAL_S) -> AsyncIterator[Callable[[], None]]:
+    """Within this. What the process has when it calls what it is given is not looked at any more."""
     before = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
     gc.set_threshold(*before[:2], _NEVER)
     looking = asyncio.get_running_loop().create_task(_look(interval_s))
     try:
-        yield
+        yield gc.freeze
     finally:
         looking.cancel()
         with suppress(asyncio.CancelledError):

@@ -14,10 +14,11 @@ import socket
 import statistics
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -181,28 +182,44 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def altered_per_s(quorum: Quorum, topic: UUID | None, epoch: int) -> float:
-    """Partitions whose ISRs are shrunk, or grow again, a hundred in each request."""
-    altered, epochs = 0, dict.fromkeys(range(ALTERED), (0, 0))
-    began = time.perf_counter()
-    for turn in range(ROUNDS):
-        isr = BROKERS[: 2 + turn % 2]
-        answer = quorum.ask(isr_request.AlterPartitionRequest(
-            broker_id=BrokerId(LEADER), broker_epoch=i64(epoch), topics=(isr_request.TopicData(
-                topic_id=topic, partitions=tuple(
-                    isr_request.PartitionData(
-                        partition_index=i32(number), leader_epoch=i32(of_leader), partition_epoch=i32(of_partition),
-                        new_isr_with_epochs=tuple(isr_request.BrokerState(broker_id=BrokerId(one)) for one in isr),
-                    )
-                    for number, (of_leader, of_partition) in epochs.items()
-                ),
-            ),),
-        ), AlterPartitionResponse)  # fmt: skip
-        told = answer.topics[0].partitions
-        assert not any(int(one.error_code) for one in told), told[0]
-        epochs = {int(one.partition_index): (int(one.leader_epoch), int(one.partition_epoch)) for one in told}
-        altered += ALTERED
-    return altered / (time.perf_counter() - began)
+def altered_per_s(quorum: Quorum, topics: Sequence[UUID | None], epoch: int) -> float:
+    """Partitions whose ISRs are shrunk, or grow again, a hundred in each request, over a connection for each topic."""
+
+    def alter(topic: UUID | None) -> None:
+        connection = Connection(quorum.nodes.ports[quorum.active])
+        epochs = dict.fromkeys(range(ALTERED), (0, 0))
+        for turn in range(ROUNDS):
+            reader = Reader(connection.exchange(framed(alteration(topic, epochs, BROKERS[: 2 + turn % 2], epoch))))
+            reader.int32("correlation id")
+            told = read_entity(AlterPartitionResponse, reader.rest()[1:]).topics[0].partitions
+            assert not any(int(one.error_code) for one in told), told[0]
+            epochs = {int(one.partition_index): (int(one.leader_epoch), int(one.partition_epoch)) for one in told}
+        connection.close()
+
+    took_s = seconds(lambda: at_once([partial(alter, topic) for topic in topics]))
+    return len(topics) * ROUNDS * ALTERED / took_s
+
+
+def alteration(topic: UUID | None, epochs: Mapping[int, tuple[int, int]], isr: Sequence[int], epoch: int) -> Any:
+    """epochs: of leader and partition, by partition. epoch: of the broker."""
+    return isr_request.AlterPartitionRequest(
+        broker_id=BrokerId(LEADER), broker_epoch=i64(epoch), topics=(isr_request.TopicData(
+            topic_id=topic, partitions=tuple(
+                isr_request.PartitionData(
+                    partition_index=i32(number), leader_epoch=i32(of_leader), partition_epoch=i32(of_partition),
+                    new_isr_with_epochs=tuple(isr_request.BrokerState(broker_id=BrokerId(one)) for one in isr),
+                )
+                for number, (of_leader, of_partition) in epochs.items()
+            ),
+        ),),
+    )  # fmt: skip
+
+
+def at_once(work: Sequence[Callable[[], None]]) -> None:
+    """Raises what the first of them raised."""
+    with ThreadPoolExecutor(len(work)) as pool:
+        for one in [pool.submit(one) for one in work]:
+            one.result()
 
 
 def heartbeats(quorum: Quorum, epochs: dict[int, int]) -> tuple[float, float, float]:
@@ -217,11 +234,7 @@ def heartbeats(quorum: Quorum, epochs: dict[int, int]) -> tuple[float, float, fl
             took.append(time.perf_counter() - began)
         connection.close()
 
-    threads = [threading.Thread(target=beat, args=(BROKERS[at % len(BROKERS)],)) for at in range(CONNECTIONS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([partial(beat, BROKERS[at % len(BROKERS)]) for at in range(CONNECTIONS)])
     return len(took) / HEARTBEATS_S, 1_000 * sorted(took)[int(0.99 * len(took))], 1_000 * max(took)
 
 
@@ -237,7 +250,9 @@ def measured(folder: Path, is_kafka: bool, topics: int) -> dict[str, float]:
         ids: list[UUID | None] = []
         made = f"{topics} topics of {PARTITIONS:,} partitions are created in, s"
         found[made] = seconds(lambda: ids.extend(quorum.create(f"t{at}", PARTITIONS) for at in range(topics)))
-        found[f"AlterPartition of {ALTERED}: records/s"] = altered_per_s(quorum, ids[0], epochs[LEADER])
+        for at, connections in ((0, 1), (1, CONNECTIONS)):
+            altered = f"AlterPartition of {ALTERED}, {connections} at once: records/s"
+            found[altered] = altered_per_s(quorum, ids[at : at + connections], epochs[LEADER])
         rate, late_ms, longest_ms = heartbeats(quorum, epochs)
         found |= {"heartbeats/s": rate, "  99% of them within, ms": late_ms, "  all of them within, ms": longest_ms}
         found["memory of the active controller, MiB"] = quorum.resident_mib()

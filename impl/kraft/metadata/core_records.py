@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from impl.kraft.metadata.encoding import MetadataRecord, decode, encode
+from impl.kraft.metadata.partition_records import partition_bytes, partition_record
 from impl.kraft.metadata.tables import BY_NAME, BY_NUMBER
 from impl.kraft.records import (
     AccessControlEntryRecord,
@@ -77,10 +78,14 @@ class MetadataCodec:
 
     def encode(self, record: Record) -> bytes:
         """Raises ValueError where Kafka's record has no room for a value."""
+        if (written := partition_bytes(record)) is not None:
+            return written
         return record.value if isinstance(record, KeptRecord) else encode(to_metadata(record))
 
     def decode(self, value: bytes) -> Record:
         """Raises ValueError for what is damaged, and for what the cores have not."""
+        if (found := partition_record(value)) is not None:
+            return found
         record = decode(value)
         if record.type in _KEPT or record.type in _REMOVING:
             return kept(record, value)

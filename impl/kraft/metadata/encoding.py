@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from struct import Struct, error, pack, unpack
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -26,6 +26,7 @@ _FORMATS = {
     Kind.FLOAT64: "d",
 }  # fmt: skip
 _UUID_BYTES = 16
+_MOST_UUIDS = 1 << 12
 _INT32_BYTES = 4
 _NOT_OF_THE_TYPE = (error, AttributeError, TypeError, UnicodeEncodeError)
 """What writing raises where a value is of another type than its field, or too large."""
@@ -205,7 +206,13 @@ def _write_uuid(data: bytearray, value: Any) -> None:
 
 
 def _read_uuid(reader: Reader) -> UUID:
-    return UUID(bytes=reader.take(_UUID_BYTES))
+    return uuid_of(reader.take(_UUID_BYTES))
+
+
+@lru_cache(_MOST_UUIDS)
+def uuid_of(value: bytes) -> UUID:
+    """One object for all that are equal: most of a log is about partitions, and names their topic each time."""
+    return UUID(bytes=value)
 
 
 def _string_bytes(value: Any) -> bytes:

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     log_to(node=configuration.node_id)
     try:
-        asyncio.run(_until_told(_server(configuration)))
+        asyncio.run(_until_told(configuration))
     except ConfigError as error:
         print(f"{given[0]}: {error}", file=sys.stderr)
         return USAGE
@@ -53,9 +53,12 @@ def _server(configuration: Configuration) -> Server:
     return (BrokerServer if configuration.is_broker else ControllerServer)(configuration, RealDisk())
 
 
-async def _until_told(server: Server) -> None:
-    on_signals(server.stop)
-    async with looked_at_seldom():
+async def _until_told(configuration: Configuration) -> None:
+    """Raises ConfigError, StorageError, BrokerEndedError, OSError."""
+    async with looked_at_seldom() as freeze:
+        server = _server(configuration)
+        freeze()
+        on_signals(server.stop)
         await server.run()
 
 

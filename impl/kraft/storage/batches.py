@@ -237,6 +237,9 @@ class Reader:
         return int.from_bytes(self.take(size_bytes), "big", signed=True)
 
     def uvarint(self) -> int:
+        if (only := self.data[self.at]) < 0x80:
+            self.at += 1
+            return only
         value = shift = 0
         while True:
             byte = self.data[self.at]

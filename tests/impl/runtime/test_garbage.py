@@ -16,7 +16,8 @@ class Cycle:
 
 def test_old_garbage_goes_in_a_while_and_not_before() -> None:
     async def run() -> None:
-        async with looked_at_seldom(0.05):
+        async with looked_at_seldom(0.05) as freeze:
+            freeze()
             assert gc.get_threshold()[2] > 1_000_000 and gc.get_freeze_count() > 0
             dead = weakref.ref(Cycle())
             gc.collect(1)  # it is young still
