@@ -67,18 +67,18 @@ class Ahead:
     def take(self, record: Record, offset: int) -> None:
         """Take note of a record. Raises ReplayError where it is about what is not there, or makes what there is."""
         match record:
+            case PartitionChangeRecord():
+                self._require_partition((record.topic_id, record.partition_id), offset)
+            case PartitionRecord():
+                if self._topic(record.topic_id) is None:
+                    raise absent_topic("is about", record.topic_id, offset)
+                self._partitions.setdefault(record.topic_id, set()).add(record.partition_id)
             case RegisterBrokerRecord():
                 self._broker_epochs[record.broker_id] = record.broker_epoch
             case TopicRecord():
                 self._create(record, offset)
             case RemoveTopicRecord():
                 self._remove(record, offset)
-            case PartitionRecord():
-                if self._topic(record.topic_id) is None:
-                    raise absent_topic("is about", record.topic_id, offset)
-                self._partitions.setdefault(record.topic_id, set()).add(record.partition_id)
-            case PartitionChangeRecord():
-                self._require_partition((record.topic_id, record.partition_id), offset)
             case ProducerIdsRecord():
                 self._give_away(record.next_producer_id, offset)
             case _ if isinstance(record, RegistrationChange):

@@ -3,7 +3,7 @@
 A step is a call of the core with the time; what it returns is carried out before the next step. A timer that came due
 precedes whatever waits: a process that was paused learns how late it is before it answers anybody. Only what is posted
 first precedes timers, too: that it is out of touch. A timer that is set for now or earlier waits behind what waits
-already.
+already. A core whose timers only tell how long others were silent may hear them first, once it was busy for long.
 
 What a process does beside the steps (`begin`) belongs to the loop, too: an exception that it does not handle ends the
 loop, as one of the core does, and the loop's end is its own.
@@ -19,8 +19,11 @@ from collections.abc import Callable, Coroutine, Hashable, Iterable
 from typing import Any, Generic, TypeVar
 
 Effect = TypeVar("Effect")
-_STEPS_A_TURN = 16
-"""Others read and write after so many steps: what they do between two turns costs more than a step."""
+_LONG_MS, _HEARING_MS = 100, 20
+"""A step that took so long, and how long others are heard then before any timer."""
+_STEPS_A_TURN, _TURN_MS = 16, 20
+"""Others read and write after so many steps, for what they do between two turns costs more than a step; or after so
+long."""
 
 
 def monotonic_ms() -> int:
@@ -32,17 +35,21 @@ class CoreLoop(Generic[Effect]):
     """Runs the steps of one core.
 
     on_timer: the step for a timer that is due, given the timer and the time in ms. carry_out: is given each effect, and
-    must not block. before_each: called before each step; what it posts first comes first.
+    must not block. before_each: called before each step; what it posts first comes first. hears_first: after a long
+    step, what others have said meanwhile precedes timers: a core that was busy must not take them for silent.
     """
 
     def __init__(
         self, on_timer: Callable[[Hashable, int], Iterable[Effect]], carry_out: Callable[[Effect], None], *,
         before_each: Callable[[], None] | None = None, clock_ms: Callable[[], int] = monotonic_ms,
+        hears_first: bool = False,
     ) -> None:  # fmt: skip
         self._on_timer = on_timer
         self._carry_out = carry_out
         self._before_each = before_each
         self._clock_ms = clock_ms
+        self._hears_first = hears_first
+        self._hears_until_ms = 0
         self._first: deque[Callable[[int], Iterable[Effect]]] = deque()
         self._waiting: deque[Callable[[int], Iterable[Effect]]] = deque()
         self._timers: dict[Hashable, int] = {}
@@ -141,6 +148,7 @@ class CoreLoop(Generic[Effect]):
 
     def _take_steps(self, ended: asyncio.Future[None]) -> bool:
         """Whether there may be more to take."""
+        ends_ms = self._clock_ms() + _TURN_MS
         for _ in range(_STEPS_A_TURN):
             if self._failure is not None:
                 raise self._failure
@@ -149,13 +157,15 @@ class CoreLoop(Generic[Effect]):
                 return False
             if not self._step():
                 return False
+            if self._clock_ms() >= ends_ms:
+                break
         return True
 
     def _set_alarm(self, loop: asyncio.AbstractEventLoop) -> None:
         """Have a turn taken when the first timer is due. One that comes earlier is left as it is."""
         if not self._timers:
             return
-        first_ms = min(self._timers.values())
+        first_ms = max(min(self._timers.values()), self._hears_until_ms)
         if self._alarm is not None:
             if self._alarm_ms <= first_ms:
                 return
@@ -181,7 +191,7 @@ class CoreLoop(Generic[Effect]):
         timer = min(self._timers, key=lambda timer: self._timers[timer], default=None)
         if self._first:
             effects = self._first.popleft()(now_ms)
-        elif timer is not None and self._timers[timer] <= now_ms:
+        elif timer is not None and max(self._timers[timer], self._hears_until_ms) <= now_ms:
             del self._timers[timer]
             effects = self._on_timer(timer, now_ms)
         elif self._waiting:
@@ -190,6 +200,8 @@ class CoreLoop(Generic[Effect]):
             return False
         for effect in effects:
             self._carry_out(effect)
+        if self._hears_first and (ended_ms := self._clock_ms()) - now_ms >= _LONG_MS:
+            self._hears_until_ms = ended_ms + _HEARING_MS
         return True
 
     def _takes(self, timer: Hashable, mark: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from impl.kraft.controller import Controller
 from impl.kraft.controller import Timer as ControllerTimer
@@ -12,7 +12,7 @@ from impl.kraft.messages import Request
 from impl.kraft.node.codec import RecordCodec, batch_of, snapshot_of
 from impl.kraft.node.effects import Applied, Asked, NodeEffects, note
 from impl.kraft.node.housekeeping import CLEAN_TIMER, Housekeeping, SnapshotSettings
-from impl.kraft.node.tail import Tail
+from impl.kraft.node.tail import Tail, TailBatch
 from impl.kraft.raft import Raft
 from impl.kraft.raft import effects as raft_effects
 from impl.kraft.raft.effects import Claim, Committed, Renounce
@@ -24,6 +24,11 @@ from impl.kraft.storage.batches import Record as StoredRecord
 from impl.kraft.storage.batches import RecordBatch, decode, size_of
 from impl.kraft.storage.sizes import SnapshotId, StoredSizes
 
+APPLY_TIMER = ("apply",)
+RECORDS_A_STEP = 2_000
+"""So many a standby reads or replays, or the whole of a larger batch, before others have their turn: a voter that is
+silent for as long as it takes to replay a log is taken for dead."""
+
 
 class OffsetError(Exception):
     """The controller has numbered what it decided otherwise than the log: the process must end."""
@@ -33,8 +38,8 @@ class Node:
     """A voter of the quorum and its controller, in step.
 
     Every input returns effects, to be carried out in order before the next input is handed in; times are as for
-    `Raft`. What is committed is replayed, or answered, where it is committed; the controller claims an epoch once the
-    LeaderChange of it is replayed, and renounces with the voter, whatever made that step down.
+    `Raft`. What is committed is answered at once, or replayed, in a few steps where it is much; the controller claims
+    an epoch once the LeaderChange of it is replayed, and renounces with the voter, whatever made that step down.
 
     raft, controller: to be read only. tells_applied: an `Applied` says what is committed.
     """
@@ -57,6 +62,9 @@ class Node:
         self._last_stored: tuple[Sequence[Record], tuple[StoredRecord, ...]] = (), ()
         self._tail.append(log)
         self._housekeeping = Housekeeping(snapshots or SnapshotSettings())
+        self._committed_end = 0
+        self._to_claim: int | None = None
+        """The epoch that is claimed once all that is committed is replayed."""
         controller.batch_bytes = self._batch_bytes
 
     @property
@@ -73,7 +81,10 @@ class Node:
 
     def start(self, now_ms: int) -> NodeEffects:
         """Take up the role that was found on disk; the first input."""
-        return self._done([*self.raft.start(now_ms), self._housekeeping.start(now_ms)], now_ms)
+        begun = [*self.raft.start(now_ms), self._housekeeping.start(now_ms)]
+        if self.raft.voter.log.end_offset - self.applied_end > RECORDS_A_STEP:
+            begun.append(SetTimer(APPLY_TIMER, now_ms))  # there is time until a leader says what is committed
+        return self._done(begun, now_ms)
 
     def handle(self, call: int, request: Request, now_ms: int) -> NodeEffects:
         """Decide about a request of a broker or a client, as `Controller.handle`; a `Reply` answers it."""
@@ -95,6 +106,8 @@ class Node:
             return self._done(self.raft.on_timer(timer, now_ms, peer), now_ms)
         if timer == CLEAN_TIMER:
             return [*self._housekeeping.on_clean_timer(now_ms)]
+        if timer == APPLY_TIMER:
+            return self._done(self._replayed(now_ms) if self._is_behind else self._read_ahead(now_ms), now_ms)
         return self._done(self._written(self.controller.on_timer(timer, now_ms), now_ms), now_ms)
 
     def on_flushed(self, end_offset: int, now_ms: int) -> NodeEffects:
@@ -137,26 +150,66 @@ class Node:
         while due:
             match due.popleft():
                 case Committed(end_offset=end_offset):
-                    due += self._committed(end_offset, now_ms)
+                    self._committed_end = end_offset
+                    due += self._answered(now_ms) if self.controller.is_active else self._replayed(now_ms)
                 case Claim(epoch=epoch):
-                    due += self._written(self.controller.claim(epoch, now_ms), now_ms)
+                    self._to_claim = epoch
+                    due += self._claimed(now_ms)
                 case Renounce():
+                    self._to_claim = None
                     due += self._written(self.controller.renounce(now_ms), now_ms)
                 case effect:
                     note(self._tail, effect)
                     found.append(effect)
         return found
 
-    def _committed(self, end_offset: int, now_ms: int) -> Sequence[Asked]:
-        """A standby replays what is committed; an active controller has it, and answers."""
-        taken = tuple(self._tail.take(end_offset))
-        for batch in taken:
+    def _answered(self, now_ms: int) -> Sequence[Asked]:
+        """An active controller has replayed what is committed, and answers."""
+        taken = tuple(self._taken())
+        replies = self.controller.on_commit(self._committed_end, now_ms)
+        return [*self._written(replies, now_ms), *self._applied(taken, self._committed_end, now_ms)]
+
+    def _replayed(self, now_ms: int) -> Sequence[Asked]:
+        """A standby replays what is committed, or as much of it as a step may."""
+        taken: list[TailBatch] = []
+        begun = self.applied_end
+        for batch in self._taken():
+            self.controller.replay(batch.content or self._read(batch.data))
+            taken.append(batch)
+            if self.applied_end - begun >= RECORDS_A_STEP:
+                break
+        if self._is_behind:
+            applied = self._applied(taken, self.applied_end, now_ms)
+            return [*applied, SetTimer(APPLY_TIMER, now_ms)]
+        return [*self._applied(taken, self._committed_end, now_ms), *self._claimed(now_ms)]
+
+    def _taken(self) -> Iterator[TailBatch]:
+        for batch in self._tail.take(self._committed_end):
             self._housekeeping.note_applied(len(batch.data), batch.timestamp_ms)
-            if not self.controller.is_active:
-                self.controller.replay(batch_of(decode(batch.data), self._codec))
-        replies = self.controller.on_commit(end_offset, now_ms) if self.controller.is_active else []
+            yield batch
+
+    def _read_ahead(self, now_ms: int) -> Sequence[Asked]:
+        return [SetTimer(APPLY_TIMER, now_ms)] if self._tail.read_ahead(self._read, RECORDS_A_STEP) else []
+
+    def _read(self, data: bytes) -> Batch:
+        """Raises ValueError."""
+        return batch_of(decode(data), self._codec)
+
+    @property
+    def _is_behind(self) -> bool:
+        """Something that is committed is to be replayed yet."""
+        return self._tail.begins_before(self._committed_end)
+
+    def _claimed(self, now_ms: int) -> Sequence[Asked]:
+        epoch = self._to_claim
+        if epoch is None or self._is_behind:
+            return []
+        self._to_claim = None
+        return self._written(self.controller.claim(epoch, now_ms), now_ms)
+
+    def _applied(self, taken: Sequence[TailBatch], end_offset: int, now_ms: int) -> Sequence[Asked]:
         told = [Applied(tuple(batch.data for batch in taken), end_offset)] if self.tells_applied else []
-        return [*self._written(replies, now_ms), *self._housekeeping.written(self.controller.committed, now_ms), *told]
+        return [*self._housekeeping.written(self.controller.committed, now_ms), *told]
 
     def _written(self, asked: Effects, now_ms: int) -> Sequence[Asked]:
         """What the controller asks for, its batches appended by the quorum. If that does not lead, it renounces."""

@@ -116,7 +116,7 @@ class ControllerServer:
             )
             undone.pop_all()
         self._loop: CoreLoop[NodeEffect] = CoreLoop(
-            self._on_timer, self._carry_out, before_each=self._tell, clock_ms=clock_ms
+            self._on_timer, self._carry_out, before_each=self._tell, clock_ms=clock_ms, hears_first=True
         )
         most_bytes = max(
             configuration.controller_quorum_fetch_max_bytes, configuration.controller_quorum_fetch_snapshot_max_bytes

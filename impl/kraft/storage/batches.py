@@ -252,5 +252,8 @@ class Reader:
                 raise IndexError("a number of more than ten bytes")
 
     def varint(self) -> int:
-        value = self.uvarint()
+        if (value := self.data[self.at]) < 0x80:
+            self.at += 1
+        else:
+            value = self.uvarint()
         return (value >> 1) ^ -(value & 1)

@@ -22,7 +22,9 @@ class Clock:
         return self.now_ms
 
 
-def recording(clock: Clock, before_each: Callable[[], None] | None = None) -> tuple[CoreLoop[str], list[str]]:
+def recording(
+    clock: Clock, before_each: Callable[[], None] | None = None, *, hears_first: bool = False
+) -> tuple[CoreLoop[str], list[str]]:
     """A loop whose effects are texts, which are collected; "stop" stops it."""
     done: list[str] = []
 
@@ -34,7 +36,7 @@ def recording(clock: Clock, before_each: Callable[[], None] | None = None) -> tu
     def on_timer(timer: Hashable, now_ms: int) -> list[str]:
         return [f"{timer} at {now_ms}"]
 
-    loop = CoreLoop[str](on_timer, carry_out, before_each=before_each, clock_ms=clock)
+    loop = CoreLoop[str](on_timer, carry_out, before_each=before_each, clock_ms=clock, hears_first=hears_first)
     return loop, done
 
 
@@ -64,6 +66,41 @@ def test_after_a_pause_a_due_timer_precedes_what_waits() -> None:
         return done
 
     assert asyncio.run(run()) == ["lease at 6000", "request", "stop"]
+
+
+@pytest.mark.parametrize(
+    ("took_ms", "wanted"),
+    [
+        (99, ["long", "others were silent at 1099", "said", "stop at 1120"]),
+        (100, ["long", "said", "others were silent at 1120", "stop at 1120"]),
+    ],
+)
+def test_who_was_busy_hears_what_others_have_said_meanwhile_before_it_takes_them_for_silent(
+    took_ms: int, wanted: list[str]
+) -> None:
+    async def run() -> list[str]:
+        clock = Clock()
+        loop, done = recording(clock, hears_first=True)
+
+        def long(_: int) -> list[str]:
+            clock.now_ms += took_ms
+            asyncio.get_running_loop().call_later(0.001, loop.post, said)
+            return ["long"]
+
+        def said(_: int) -> list[str]:
+            asyncio.get_running_loop().call_later(0.001, later)
+            return ["said"]
+
+        def later() -> None:
+            clock.now_ms = 1120
+            loop.post(lambda now_ms: [f"stop at {now_ms}"])
+
+        loop.set_timer("others were silent", 1050)
+        loop.post(long)
+        await loop.run()
+        return done
+
+    assert asyncio.run(asyncio.wait_for(run(), 20)) == wanted
 
 
 def test_a_timer_for_now_waits_its_turn_and_may_be_moved_or_cancelled() -> None:

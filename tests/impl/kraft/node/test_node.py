@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
+import pytest
+
 from impl.kraft.controller import Controller, ControllerSettings
-from impl.kraft.effects import Reply
+from impl.kraft.effects import Reply, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import BrokerRegistrationRequest, BrokerRegistrationResponse
 from impl.kraft.node import Node, NodeEffect, NodeEffects
+from impl.kraft.node import node as node_module
+from impl.kraft.node.node import APPLY_TIMER
 from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import Timer
 from impl.kraft.raft.log_ends import LogEnds
@@ -98,3 +103,61 @@ def test_a_node_that_starts_again_replays_what_it_kept_once_that_is_committed() 
     again.on_flushed(3, 2_001)
     assert again.controller.committed.registrations[7].broker_epoch == 1
     assert again.controller.is_active and again.applied_end == 3
+
+
+@pytest.fixture
+def with_log(monkeypatch: pytest.MonkeyPatch) -> Node:
+    """A node that has four records in its log, and reads or replays one a step."""
+    codec = Objects()
+    before = alone(codec)
+    kept = log_of(before.on_timer(Timer.ELECTION, 1_000))
+    before.on_flushed(1, 1_001)
+    for call in range(3):
+        kept += log_of(before.handle(call, replace(REGISTRATION, broker_id=call), 1_002))
+    monkeypatch.setattr(node_module, "RECORDS_A_STEP", 1)
+    raft = Raft(RaftSettings(0, (0,), uses_prevote=False), None, LogEnds.recovered(4, [(1, 0)]))
+    return Node(raft, Controller(ControllerSettings("")), codec, kept)
+
+
+@pytest.fixture
+def elected(with_log: Node) -> tuple[Node, NodeEffects]:
+    """The node leads, and replays. What it asked for last."""
+    with_log.start(1_900)
+    with_log.on_timer(Timer.ELECTION, 2_000)
+    return with_log, with_log.on_flushed(5, 2_001)
+
+
+def test_much_that_is_committed_is_replayed_in_steps_and_the_epoch_is_claimed_behind_the_last(
+    elected: tuple[Node, NodeEffects],
+) -> None:
+    again, effects = elected
+    for end in range(1, 5):
+        assert again.applied_end == end and not again.controller.is_active
+        assert SetTimer(APPLY_TIMER, 2_001) in effects, "others have their turn"
+        effects = again.on_timer(APPLY_TIMER, 2_001)
+    assert again.applied_end == 5 and again.controller.is_active
+    assert sorted(again.controller.committed.registrations) == [0, 1, 2]
+    assert SetTimer(APPLY_TIMER, 2_001) not in effects and not again.on_timer(APPLY_TIMER, 2_002)
+
+
+def test_a_long_log_is_read_while_there_is_no_leader_yet(with_log: Node) -> None:
+    effects = with_log.start(1_900)
+    steps = 0
+    while SetTimer(APPLY_TIMER, 1_900) in effects:
+        effects = with_log.on_timer(APPLY_TIMER, 1_900)
+        steps += 1
+    assert steps == 3 and with_log.applied_end == 0
+
+
+def test_who_leads_no_more_replays_the_rest_and_claims_nothing(elected: tuple[Node, NodeEffects]) -> None:
+    again, _ = elected
+    again.resign(2_002)
+    for _ in range(5):
+        again.on_timer(APPLY_TIMER, 2_003)
+    assert again.applied_end == 5 and not again.controller.is_active
+
+
+def test_who_is_asked_while_it_replays_is_no_controller_yet(elected: tuple[Node, NodeEffects]) -> None:
+    again, _ = elected
+    [reply] = replies(again.handle(9, REGISTRATION, 2_002))
+    assert isinstance(reply, Reply) and reply.response.error is ErrorCode.NOT_CONTROLLER

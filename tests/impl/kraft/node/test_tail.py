@@ -39,6 +39,43 @@ def test_what_is_cut_is_never_taken() -> None:
     assert [decode(batch.data).epoch for batch in tail.take(9)] == [1, 2]
 
 
+def as_records(data: bytes) -> Batch:
+    stored = decode(data)
+    return Batch(stored.base_offset, stored.epoch, (NoOpRecord(),) * len(stored.records))
+
+
+def test_what_is_not_committed_is_read_ahead_a_few_batches_at_a_time() -> None:
+    tail = tail_of(1, 2, 1, 1)
+    assert tail.read_ahead(as_records, 2)
+    assert [batch.content is not None for batch in tail.take(3)] == [True, True]
+    assert not tail.read_ahead(as_records, 2)
+    assert [batch.content for batch in tail.take(9)] == [Batch(at, 1, (NoOpRecord(),)) for at in (3, 4)]
+
+
+def test_what_comes_in_the_place_of_what_was_read_is_not_read_yet() -> None:
+    tail = tail_of(1, 2, 1)
+    tail.read_ahead(as_records, 9)
+    tail.cut(1)
+    tail.append(encode(RecordBatch(1, 2, 0, (Record(b""),))))
+    assert not tail.read_ahead(as_records, 9)
+    assert [batch.content and batch.content.epoch for batch in tail.take(9)] == [1, 2]
+    tail.append(encode(RecordBatch(2, 2, 0, (Record(b""),))))
+    tail.read_ahead(as_records, 9)
+    tail.restart()
+    tail.append(encode(RecordBatch(7, 3, 0, (Record(b""),))))
+    assert not tail.read_ahead(as_records, 9)
+    assert [batch.content and batch.content.epoch for batch in tail.take(9)] == [3]
+
+
+def test_what_cannot_be_read_waits_until_it_is_committed() -> None:
+    def refuse(data: bytes) -> Batch:
+        raise ValueError(data)
+
+    tail = tail_of(1, 1)
+    assert not tail.read_ahead(refuse, 9)
+    assert [batch.content for batch in tail.take(9)] == [None, None]
+
+
 def test_several_batches_come_in_one_piece() -> None:
     tail = Tail()
     tail.append(b"".join(encode(RecordBatch(offset, 1, 0, (Record(b""),))) for offset in range(3)))

@@ -91,15 +91,19 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
         "self._batches[-1].end_offset >= end_offset",
     ),
     "all that is committed is replayed": (
-        "Tail.take",
+        "Tail.begins_before",
         "self._batches[0].end_offset <= end_offset",
         "self._batches[0].end_offset < end_offset",
     ),
-    "nothing else is replayed": ("Tail.take", "self._batches[0].end_offset <= end_offset", "True"),
-    "an active controller has its own batches": ("Node._committed", "not self.controller.is_active", "True"),
+    "nothing else is replayed": ("Tail.begins_before", "self._batches[0].end_offset <= end_offset", "True"),
+    "an active controller has its own batches": (
+        "Node._done",
+        "self._answered(now_ms) if self.controller.is_active else self._replayed(now_ms)",
+        "self._replayed(now_ms)",
+    ),
     "answers leave with what is committed": (
-        "Node._committed",
-        "self.controller.on_commit(end_offset, now_ms)",
+        "Node._answered",
+        "self.controller.on_commit(self._committed_end, now_ms)",
         "self.controller.on_commit(self.raft.voter.log.end_offset, now_ms)",
     ),
     "a controller renounces with its voter": (
@@ -218,7 +222,7 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
         "self._housekeeping.begin_anew(now_ms)",
         "pass",
     ),
-    "batches count by their bytes": ("Node._committed", "len(batch.data)", "1"),
+    "batches count by their bytes": ("Node._taken", "len(batch.data)", "1"),
     "one snapshot is written at a time": (
         "Housekeeping.written",
         "self._is_writing or not is_due(self._settings, self._size_bytes, now_ms - self._since_ms)",
@@ -227,7 +231,7 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
     "another may follow once it is on disk": ("Housekeeping.on_snapshot", "self._is_writing = False", "pass"),
     "a snapshot has the time of its last record": (
         "Housekeeping.note_applied",
-        "self._last_contained_ms = timestamp_ms",
+        "self.last_contained_ms = timestamp_ms",
         "pass",
     ),
     "what is written does not change meanwhile": ("Housekeeping.written", "image.copy()", "image"),
