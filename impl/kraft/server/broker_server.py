@@ -67,8 +67,6 @@ def require_served(configuration: Configuration) -> None:
     for endpoint in configuration.broker_listeners:
         if not endpoint.port:
             raise ConfigError(f"listeners: {endpoint.name} needs a port, as others are told it")
-    if len(configuration.log_dirs) > 1:
-        raise ConfigError("log.dirs: a broker keeps its logs in one directory yet; name one")
 
 
 def addresses_of(configuration: Configuration) -> dict[int, Address]:
@@ -285,7 +283,7 @@ class BrokerServer(BrokerRuntime):
             self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
             undone.callback(self._storage.close)
             bootstrap = read_bootstrap_records(disk, configuration.metadata_log_dir)
-            logs = StoredReplicaLogs(disk, configuration.log_dirs[0])
+            logs = StoredReplicaLogs(disk, configuration.log_dirs)
             node = self._made(configuration, cluster_id, logs)
             super().__init__(configuration, node, logs, cluster_id, bootstrap, clock_ms)
             undone.pop_all()

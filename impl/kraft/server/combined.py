@@ -25,7 +25,7 @@ class HostedBrokerServer(BrokerRuntime):
         """Raises ConfigError, StorageError."""
         require_served(configuration)
         self._host = host
-        logs = StoredReplicaLogs(disk, configuration.log_dirs[0])
+        logs = StoredReplicaLogs(disk, configuration.log_dirs)
         node = HostedBroker(host.raft, broker_of(configuration, host.cluster_id, logs), MetadataCodec())
         super().__init__(configuration, node, logs, host.cluster_id, host.bootstrap, clock())
         self.has_begun = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Logs of replicas on a disk, as the core of a broker needs them: below a log directory, a folder for each partition.
+"""Logs of replicas on disks, as the core of a broker needs them: below a log directory, a folder for each partition.
 
 Folders are named, and files are, as by Kafka: `orders-0`, with the id of its topic in `partition.metadata`.
 """
@@ -6,7 +6,8 @@ Folders are named, and files are, as by Kafka: `orders-0`, with the id of its to
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -70,37 +71,50 @@ def placed(data: bytes, offset: int, leader_epoch: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    path: str
+    directory: str
+    name: str
     log: PartitionLog
+
+    @property
+    def path(self) -> str:
+        return f"{self.directory}/{self.name}"
 
 
 class StoredReplicaLogs:
-    """The folders of a log directory that is formatted and locked."""
+    """The folders of log directories that are formatted and locked. A new one is made where there are fewest."""
 
-    def __init__(self, disk: RealDisk, directory: str) -> None:
-        self._disk, self._directory = disk, directory
+    def __init__(self, disk: RealDisk, directories: Sequence[str]) -> None:
+        self._disk, self._directories = disk, directories
         self._folders: dict[PartitionKey, _Folder] = {}
 
     def load(self) -> dict[PartitionKey, ReplicaLog]:
         """All that are there, but for a folder that a crash has left empty. Raises StorageError, OSError."""
         found: dict[PartitionKey, ReplicaLog] = {}
-        for name in self._disk.names(self._directory):
-            path, (topic, _, number) = f"{self._directory}/{name}", name.rpartition("-")
-            is_replica = bool(topic) and number.isdecimal() and name != PARTITION
-            if is_replica and any(not one.endswith(TEMPORARY) for one in self._disk.names(path)):
-                key = (self._topic_id(path), int(number))
-                found[key] = self._opened(key, path)
+        for directory in self._directories:
+            for name in self._disk.names(directory):
+                path, (topic, _, number) = f"{directory}/{name}", name.rpartition("-")
+                is_replica = bool(topic) and number.isdecimal() and name != PARTITION
+                if is_replica and any(not one.endswith(TEMPORARY) for one in self._disk.names(path)):
+                    key = (self._topic_id(path), int(number))
+                    if key in found:
+                        raise StorageError(
+                            f"{self._folders[key].path} and {path} are of one replica: move one elsewhere"
+                        )
+                    found[key] = self._opened(key, directory, name)
         return found
 
     def create(self, key: PartitionKey, topic: str) -> StoredReplicaLog:
         """As `ReplicaLogs.create`. What has the folder's name was of an earlier topic with this name, and goes."""
-        path = f"{self._directory}/{topic}-{key[1]}"
-        for other in [one for one, folder in self._folders.items() if folder.path == path]:
+        name = f"{topic}-{key[1]}"
+        for other in [one for one, folder in self._folders.items() if folder.name == name]:
             self.delete(other)
+        used = Counter(folder.directory for folder in self._folders.values())
+        directory = min(self._directories, key=lambda one: used[one])
+        path = f"{directory}/{name}"
         self._disk.make_directory(path)
         write_durably(self._disk, path, METADATA, f"version: 0\ntopic_id: {encode_id(key[0])}".encode())
-        self._disk.sync_directory(self._directory)
-        return self._opened(key, path)
+        self._disk.sync_directory(directory)
+        return self._opened(key, directory, name)
 
     def delete(self, key: PartitionKey) -> None:
         """As `ReplicaLogs.delete`."""
@@ -120,8 +134,8 @@ class StoredReplicaLogs:
             folder.log.close()
         self._folders.clear()
 
-    def _opened(self, key: PartitionKey, path: str) -> StoredReplicaLog:
-        folder = self._folders[key] = _Folder(path, PartitionLog(self._disk, path))
+    def _opened(self, key: PartitionKey, directory: str, name: str) -> StoredReplicaLog:
+        folder = self._folders[key] = _Folder(directory, name, PartitionLog(self._disk, f"{directory}/{name}"))
         return StoredReplicaLog(folder.log)
 
     def _topic_id(self, folder: str) -> UUID:

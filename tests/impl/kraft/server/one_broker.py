@@ -62,7 +62,7 @@ class OneBroker:
     def __init__(self, folder: Path, *, topic_first: bool = False, authorizer: Authorizer | None = None) -> None:
         """topic_first: the metadata has a topic, which this broker leads, before it has the brokers."""
         settings = BrokerSettings(ID, "cluster", heartbeat_interval_ms=60_000)
-        room = StoredReplicaLogs(RealDisk(), str(folder))
+        room = StoredReplicaLogs(RealDisk(), (str(folder),))
         self.broker = Broker(settings, UUID(int=ID), room.load(), room)
         raft = Raft(RaftSettings(ID, (1,), is_observer=True), None, LogEnds())
         node = BrokerNode(raft, self.broker, MetadataCodec())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +11,8 @@ from typing import Any, Protocol
 from impl.kraft.storage.batches import OF_PRODUCERS, Header, header_at
 from tests.cluster.kafka import until
 from tests.impl.kraft.server.clients import TOPIC
+
+TWO_IN_SYNC = {"min.insync.replicas": "2"}
 
 
 class Brokers(Protocol):
@@ -37,13 +39,12 @@ class OwnTopic:
 
         return closing(KafkaAdminClient(bootstrap_servers=self.brokers.addresses))
 
-    def create(self, partitions: int) -> None:
-        """With a replica on each broker, of which two must be in sync."""
+    def create(self, partitions: int, configs: Mapping[str, str] = TWO_IN_SYNC) -> None:
+        """With a replica on each broker."""
         from kafka.admin import NewTopic
 
-        configs = {"min.insync.replicas": "2"}
         with self._admin() as client:
-            client.create_topics([NewTopic(TOPIC, partitions, len(self.brokers.nodes), topic_configs=configs)])
+            client.create_topics([NewTopic(TOPIC, partitions, len(self.brokers.nodes), topic_configs=dict(configs))])
         until(lambda: bool(self.partitions()), "brokers know the topic")
 
     def partitions(self) -> list[dict[str, Any]]:

@@ -39,7 +39,6 @@ def configuration(folder: Path, **changed: str) -> Configuration:
     [
         ({"listeners": "PLAINTEXT://127.0.0.1:0"}, "PLAINTEXT needs a port"),
         ({"listeners": "PLAINTEXT://127.0.0.1:1,TLS://127.0.0.1:0"}, "TLS needs a port"),
-        ({"log_dirs": "/tmp/a,/tmp/b"}, "one directory yet"),
     ],
 )
 def test_what_is_not_served_is_said(tmp_path: Path, changed: dict[str, str], says: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.kafka import until
 from tests.impl.kraft.server.brokers import records
-from tests.impl.kraft.server.clients import Producing, read_all
+from tests.impl.kraft.server.clients import TOPIC, Producing, read_all
 from tests.impl.kraft.server.controllers import VOTERS
 from tests.impl.kraft.server.own_brokers import BROKERS, OwnBrokers, own_cluster
 from tests.impl.kraft.server.own_topic import OwnTopic
@@ -66,3 +66,20 @@ def is_fenced(brokers: OwnBrokers, controller: int, node: int) -> bool:
     """By the last record about it in the log of a controller."""
     about = [line for line in records(brokers.controllers, controller).splitlines() if f'"data":{{"id":{node},' in line]
     return '"FENCE_BROKER_RECORD"' in about[-1]
+
+
+@pytest.mark.long("four processes")
+def test_logs_are_in_several_directories_and_found_there_by_a_start(tmp_path: Path) -> None:
+    folders = [tmp_path / "x", tmp_path / "y"]
+    directories = {"log.dirs": ",".join(map(str, folders))}
+    with own_cluster(tmp_path, nodes=(11,), of_brokers=directories) as brokers:
+        topic = OwnTopic(brokers)
+        topic.create(PARTITIONS, {})
+        assert [len(list(folder.glob(f"{TOPIC}-*"))) for folder in folders] == [1, 1]
+        producing = Producing(brokers.addresses)
+        producing.await_more()
+        brokers.restart(11)
+        producing.await_more()
+        acknowledged = producing.stop()
+        found = list(chain(*read_all(brokers.addresses, PARTITIONS)))
+        assert set(acknowledged) <= set(found) and len(found) == len(set(found))

@@ -37,7 +37,7 @@ def test_a_topic_that_is_deleted_and_made_anew_at_once_begins_empty(tmp_path: Pa
     )  # fmt: skip
     assert list(one.broker.logs) == [(NEW_ID, 0)] and one.broker.logs[NEW_ID, 0].end_offset == 0
     one.broker.append((NEW_ID, 0), BATCH)
-    found = StoredReplicaLogs(RealDisk(), str(tmp_path)).load()
+    found = StoredReplicaLogs(RealDisk(), (str(tmp_path),)).load()
     assert {key: log.end_offset for key, log in found.items()} == {(NEW_ID, 0): 1}
 
 

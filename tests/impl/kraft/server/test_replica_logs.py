@@ -21,8 +21,8 @@ def produced(count: int = 1) -> bytes:
     return encode(RecordBatch(0, 0, 0, tuple(Record(b"value") for _ in range(count))))
 
 
-def logs(folder: Path) -> StoredReplicaLogs:
-    return StoredReplicaLogs(RealDisk(), str(folder))
+def logs(*folders: Path) -> StoredReplicaLogs:
+    return StoredReplicaLogs(RealDisk(), tuple(map(str, folders)))
 
 
 def test_batches_are_placed_where_the_log_ends_in_the_epoch_of_the_leader(tmp_path: Path) -> None:
@@ -65,6 +65,48 @@ def test_a_topic_of_the_same_name_begins_empty(tmp_path: Path) -> None:
     new = room.create((NEW, 0), "orders")
     room.delete((OLD, 0))
     assert new.end_offset == 0 and set(logs(tmp_path).load()) == {(NEW, 0)}
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    """Two log directories."""
+    found = [tmp_path / "a", tmp_path / "b"]
+    for folder in found:
+        folder.mkdir()
+    return found
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_new_log_is_made_where_there_are_fewest_and_found_there(folders: list[Path]) -> None:
+    room = logs(*folders)
+    for number in range(3):
+        room.create((OLD, number), "orders")
+    assert [names(folder) for folder in folders] == [["orders-0", "orders-2"], ["orders-1"]]
+    room.delete((OLD, 0))
+    room.delete((OLD, 2))
+    room.create((NEW, 0), "events")
+    room.close(flushed=True)
+    assert [names(folder) for folder in folders] == [["events-0"], ["orders-1"]]
+    assert set(logs(*folders).load()) == {(OLD, 1), (NEW, 0)}
+
+
+def test_an_earlier_topic_of_the_same_name_goes_from_wherever_it_is(folders: list[Path]) -> None:
+    room = logs(*folders)
+    for number in range(2):
+        room.create((OLD, number), "orders")
+    room.create((NEW, 1), "orders")
+    assert [names(folder) for folder in folders] == [["orders-0"], ["orders-1"]]
+    assert set(logs(*folders).load()) == {(OLD, 0), (NEW, 1)}
+
+
+def test_a_replica_that_is_in_two_directories_stops_the_start(folders: list[Path]) -> None:
+    for folder in folders:
+        logs(folder).create((OLD, 0), "orders")
+    with pytest.raises(StorageError, match=r"a/orders-0 and .*b/orders-0 are of one replica: move one elsewhere"):
+        logs(*folders).load()
 
 
 @pytest.mark.parametrize("text", [b"", b"version: 0\n", b"topic_id: ?"])
