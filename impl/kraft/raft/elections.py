@@ -76,17 +76,17 @@ def ask_for_vote(voter: Voter, other: int) -> None:
     voter.send(other, request)
 
 
-def on_vote_response(voter: Voter, request: VoteRequest, response: VoteResponse) -> None:
-    """Count a vote, if it is for what this voter still stands for, or asks."""
+def on_vote_response(voter: Voter, other: int, request: VoteRequest, response: VoteResponse) -> None:
+    """Count the vote of another, if it is for what this voter still stands for, or asks."""
     role = voter.role
     is_current = isinstance(role, Prospective if request.pre_vote else Candidate) and request.epoch == voter.epoch
     if not is_current or response.error is not ErrorCode.NONE:
         return
     assert isinstance(role, Prospective | Candidate)
     if response.vote_granted:
-        voter.role = replace(role, granted=role.granted | {request.voter_id})
+        voter.role = replace(role, granted=role.granted | {other})
     else:
-        voter.role = replace(role, refused=role.refused | {request.voter_id})
+        voter.role = replace(role, refused=role.refused | {other})
     count(voter)
 
 

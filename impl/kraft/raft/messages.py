@@ -13,13 +13,13 @@ from impl.kraft.storage.sizes import SnapshotId
 
 @dataclass(frozen=True, slots=True)
 class VoteRequest:
-    """voter_id: for whom it is meant. last_offset: the end of the candidate's log, exclusive.
+    """voter_id: for whom it is meant, if it says so. last_offset: the end of the candidate's log, exclusive.
 
     pre_vote: would you vote for me? epoch: in which it stands; of a pre-vote the one that it is in.
     """
 
     cluster_id: str
-    voter_id: int
+    voter_id: int | None
     candidate_id: int
     epoch: int
     last_epoch: int
@@ -29,10 +29,10 @@ class VoteRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginQuorumEpochRequest:
-    """A leader makes itself known. voter_id: for whom it is meant."""
+    """A leader makes itself known. voter_id: for whom it is meant, if it says so."""
 
     cluster_id: str
-    voter_id: int
+    voter_id: int | None
     leader_id: int
     epoch: int
 

@@ -110,7 +110,7 @@ class Raft:
             case FetchSnapshotRequest(), FetchSnapshotResponse() | None:
                 follower.on_piece(voter, request, response)
             case VoteRequest(), VoteResponse():
-                elections.on_vote_response(voter, request, response)
+                elections.on_vote_response(voter, to, request, response)
             case VoteRequest() | BeginQuorumEpochRequest(), None:
                 voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=to)
         return self._done()

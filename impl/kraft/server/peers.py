@@ -9,12 +9,22 @@ from collections.abc import Callable, Coroutine, Mapping
 from ssl import SSLContext, SSLError
 from typing import Any, NamedTuple
 
-from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, Response
+from impl.kraft.errors import ErrorCode
+from impl.kraft.raft.messages import (
+    FetchRequest,
+    FetchSnapshotRequest,
+    Request,
+    Response,
+    VoteRequest,
+    VoteResponse,
+)
 from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.login import Identity, LoginError, log_in
-from impl.kraft.server.quorum_wire import VERSIONS, key_of, read_response, request_bytes
+from impl.kraft.server.quorum_wire import PREVOTE_SINCE, SERVED, key_of, read_response, request_bytes
+from impl.kraft.server.versions import API_VERSIONS, request_kind, response_kind
 from impl.runtime import wire
 from impl.runtime.client import Address, connected
+from impl.runtime.entities import read_entity
 from impl.runtime.wire import Frames, Reader, RequestHeader, WireError, frame
 
 Answered = Callable[[int, Request, Response | None], None]
@@ -41,31 +51,41 @@ class Connection:
         self._max_frame_bytes = max_frame_bytes
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._reading: asyncio.Task[None] | None = None
-        self._awaited: dict[int, asyncio.Future[bytes]] = {}
+        self._awaited: dict[int, tuple[asyncio.Future[bytes], bool]] = {}
+        """By number, each with whether its response has tags."""
+        self._served: Mapping[int, tuple[int, int]] | None = None
         self._numbers = itertools.count(1)
         self._opening = asyncio.Lock()
 
-    async def ask(self, key: int, version: int, client_id: str, body: bytes) -> bytes:
+    async def ask(self, key: int, version: int, client_id: str, body: bytes, *, is_flexible: bool = True) -> bytes:
         """The body of the response. Raises OSError, WireError."""
         writer = await self._writer(client_id)
         number = next(self._numbers)
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._awaited[number] = answer
+        self._awaited[number] = answer, is_flexible
         try:
             header = RequestHeader(key, version, number, client_id)
-            writer.write(frame(wire.request_bytes(header, NO_TAGS + body)))
+            writer.write(frame(wire.request_bytes(header, NO_TAGS + body if is_flexible else body)))
             await writer.drain()
             return await answer
         finally:
             self._awaited.pop(number, None)
+
+    async def served(self, client_id: str) -> Mapping[int, tuple[int, int]]:
+        """By key, the versions that the other side serves, asked for once a connection. Raises OSError, WireError."""
+        if self._served is None:
+            body = await self.ask(API_VERSIONS, 0, client_id, b"", is_flexible=False)
+            told = read_entity(response_kind(API_VERSIONS, 0), body)
+            self._served = {int(one.api_key): (int(one.min_version), int(one.max_version)) for one in told.api_keys}
+        return self._served
 
     def close(self) -> None:
         if self._reading is not None:
             self._reading.cancel()
         if self._streams is not None:
             self._streams[1].close()
-        self._streams = self._reading = None
-        for answer in self._awaited.values():
+        self._streams = self._reading = self._served = None
+        for answer, _ in self._awaited.values():
             if not answer.done():
                 answer.set_exception(ConnectionError("the connection is lost"))
 
@@ -92,9 +112,9 @@ class Connection:
             while data := await reader.read(_CHUNK_BYTES):
                 for content in frames.feed(data):
                     fields = Reader(content)
-                    answer = self._awaited.get(fields.int32("correlation_id"))
+                    answer, has_tags = self._awaited.get(fields.int32("correlation_id"), (None, False))
                     if answer is not None and not answer.done():
-                        answer.set_result(without_tags(fields.rest()))
+                        answer.set_result(without_tags(fields.rest()) if has_tags else fields.rest())
         except (OSError, WireError):
             pass  # the requests that wait are told by `close`
         self._reading = None
@@ -133,14 +153,27 @@ class Peers:
 
     async def _ask(self, to: int, request: Request) -> None:
         connection = self._connections[to, isinstance(request, FetchRequest | FetchSnapshotRequest)]
-        key = key_of(request)
         try:
             async with asyncio.timeout(self._timeout_ms / 1000):
-                body = await connection.ask(key, VERSIONS[key], self._client_id, request_bytes(request))
-            response: Response | None = read_response(request, body)
+                response: Response | None = await self._answer(connection, request)
             self._refusals.pop(to, None)
         except (OSError, TimeoutError, WireError) as error:
             connection.close()
             response = None
             self._note_refusal(to, error)
         self._answered(to, request, response)
+
+    async def _answer(self, connection: Connection, request: Request) -> Response:
+        """In the newest version that both sides speak. Raises OSError, WireError."""
+        key = key_of(request)
+        least, newest = SERVED[key]
+        version = min(newest, (await connection.served(self._client_id)).get(key, (0, -1))[1])
+        if version < least:
+            raise WireError(f"a voter speaks API {key} up to version {version}, and {least} is the least here")
+        if isinstance(request, VoteRequest) and request.pre_vote and version < PREVOTE_SINCE:
+            return VoteResponse(ErrorCode.NONE, None, request.epoch, vote_granted=True)  # as Kafka takes it
+        is_flexible = bool(request_kind(key, version).__flexible__)
+        body = await connection.ask(
+            key, version, self._client_id, request_bytes(request, version), is_flexible=is_flexible
+        )
+        return read_response(request, body, version)

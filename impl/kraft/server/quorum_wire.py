@@ -1,6 +1,7 @@
-"""The bytes of the quorum's requests and responses, by kio's schemas: the versions of Kafka 4.3 (KIP-595, 630, 996).
+"""The bytes of the quorum's requests and responses, by kio's schemas (KIP-595, 630, 996).
 
-Every one is about `__cluster_metadata-0`, and flexible. Who listens where is known by configuration: endpoints of
+Every one is about `__cluster_metadata-0`. The newest versions are those of Kafka 4.3; in older ones, which older
+controllers speak, some fields are missing or elsewhere. Who listens where is known by configuration: endpoints of
 leaders are sent as none, and not read.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
@@ -42,22 +44,27 @@ from impl.kraft.raft.messages import (
     VoteResponse,
 )
 from impl.kraft.server.entities import NO_TIME, wire_code
+from impl.kraft.server.versions import made, request_kind, response_kind
 from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
 
 TOPIC, TOPIC_ID, PARTITION = TopicName("__cluster_metadata"), UUID(int=1), i32(0)
 _NOBODY = BrokerId(-1)
+_UNTOLD = (1 << 63) - 1
 
-VERSIONS: Mapping[int, int] = {52: 2, 53: 1, 54: 1, 1: 18, 59: 1}
-"""By key, the version that is spoken: of Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot."""
+SERVED: Mapping[int, tuple[int, int]] = {52: (0, 2), 53: (0, 1), 54: (0, 1), 1: (12, 18), 59: (0, 1)}
+"""By key, the versions that are spoken: of Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot."""
+VERSIONS: Mapping[int, int] = {key: newest for key, (_, newest) in SERVED.items()}
+PREVOTE_SINCE = 2
+"""The version of Vote."""
 _OF_ALL = frozenset((ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
 """Errors of a whole response: of who is from elsewhere, or may not ask."""
-_SCHEMAS: Mapping[int, tuple[type, type]] = {
-    52: (vote_request.VoteRequest, vote_response.VoteResponse),
-    53: (begin_request.BeginQuorumEpochRequest, begin_response.BeginQuorumEpochResponse),
-    54: (end_request.EndQuorumEpochRequest, end_response.EndQuorumEpochResponse),
-    1: (fetch_request.FetchRequest, fetch_response.FetchResponse),
-    59: (snapshot_request.FetchSnapshotRequest, snapshot_response.FetchSnapshotResponse),
+_RESPONSE_SCHEMAS: Mapping[int, type] = {
+    52: vote_response.VoteResponse,
+    53: begin_response.BeginQuorumEpochResponse,
+    54: end_response.EndQuorumEpochResponse,
+    1: fetch_response.FetchResponse,
+    59: snapshot_response.FetchSnapshotResponse,
 }
 _KEYS: Mapping[type[Request], int] = {
     VoteRequest: 52,
@@ -76,9 +83,33 @@ def key_of(request: Request) -> int:
 # Requests.
 
 
-def request_bytes(request: Request) -> bytes:
-    """The body of a request."""
-    return entity_bytes(_request_entity(request))
+def request_bytes(request: Request, version: int | None = None) -> bytes:
+    """The body of a request. version: the newest, unless another is given."""
+    entity, key = _request_entity(request), key_of(request)
+    if version in (None, VERSIONS[key]):
+        return entity_bytes(entity)
+    return entity_bytes(made(request_kind(key, version), _older(request, entity)))
+
+
+def _older(request: Request, entity: Any) -> Any:
+    """The entity, and what has other fields in older versions."""
+    match request:
+        case FetchRequest():
+            topics = (_with(entity.topics[0], topic=TOPIC),)
+            return _with(entity, topics=topics, replica_id=entity.replica_state.replica_id)
+        case EndQuorumEpochRequest():
+            (topic,) = entity.topics
+            successors = tuple(BrokerId(one) for one in request.preferred_successors)
+            return _with(entity, topics=(
+                _with(topic, partitions=(_with(topic.partitions[0], preferred_successors=successors),)),
+            ))  # fmt: skip
+        case _:
+            return entity
+
+
+def _with(entity: Any, **more: Any) -> Mapping[str, Any]:
+    """The fields of an entity, by their names, with others in their place or beside them."""
+    return {one.name: getattr(entity, one.name) for one in fields(entity)} | more
 
 
 def _request_entity(request: Request) -> Any:
@@ -91,7 +122,7 @@ def _request_entity(request: Request) -> Any:
                 leader_epoch=i32(request.epoch),
             )  # fmt: skip
             return begin_request.BeginQuorumEpochRequest(
-                cluster_id=request.cluster_id, voter_id=BrokerId(request.voter_id),
+                cluster_id=request.cluster_id, voter_id=_wire_id(request.voter_id),
                 topics=(begin_request.TopicData(topic_name=TOPIC, partitions=(partition,)),), leader_endpoints=(),
             )  # fmt: skip
         case EndQuorumEpochRequest():
@@ -121,7 +152,7 @@ def _vote(request: VoteRequest) -> Any:
         last_offset=i64(request.last_offset), pre_vote=request.pre_vote,
     )  # fmt: skip
     topic = vote_request.TopicData(topic_name=TOPIC, partitions=(partition,))
-    return vote_request.VoteRequest(cluster_id=request.cluster_id, voter_id=BrokerId(request.voter_id), topics=(topic,))
+    return vote_request.VoteRequest(cluster_id=request.cluster_id, voter_id=_wire_id(request.voter_id), topics=(topic,))
 
 
 def _fetch(request: FetchRequest) -> Any:
@@ -152,27 +183,26 @@ def _fetch_snapshot(request: FetchSnapshotRequest) -> Any:
     )  # fmt: skip
 
 
-def read_request(key: int, body: bytes) -> Request:
-    """A request of the version that is spoken. Raises WireError."""
-    entity = read_entity(_SCHEMAS[key][0], body)
+def read_request(key: int, body: bytes, version: int | None = None) -> Request:
+    """A request of the newest version, unless another is given. Raises WireError."""
+    entity = read_entity(request_kind(key, VERSIONS[key] if version is None else version), body)
     one = _partition(entity.topics)
     cluster_id = entity.cluster_id or ""
-    match entity:
-        case vote_request.VoteRequest():
+    match key:
+        case 52:
             return VoteRequest(
-                cluster_id, int(entity.voter_id), int(one.replica_id), one.replica_epoch, one.last_offset_epoch,
-                one.last_offset, one.pre_vote,
+                cluster_id, _meant_for(entity), int(one.replica_id), one.replica_epoch, one.last_offset_epoch,
+                one.last_offset, getattr(one, "pre_vote", False),
             )  # fmt: skip
-        case begin_request.BeginQuorumEpochRequest():
-            return BeginQuorumEpochRequest(cluster_id, int(entity.voter_id), int(one.leader_id), one.leader_epoch)
-        case end_request.EndQuorumEpochRequest():
-            successors = tuple(int(each.candidate_id) for each in one.preferred_candidates)
-            return EndQuorumEpochRequest(cluster_id, int(one.leader_id), one.leader_epoch, successors)
-        case fetch_request.FetchRequest():
+        case 53:
+            return BeginQuorumEpochRequest(cluster_id, _meant_for(entity), int(one.leader_id), one.leader_epoch)
+        case 54:
+            return EndQuorumEpochRequest(cluster_id, int(one.leader_id), one.leader_epoch, _successors(one))
+        case 1:
             wait_ms = entity.max_wait // datetime.timedelta(milliseconds=1)
             return FetchRequest(
-                cluster_id, int(entity.replica_state.replica_id), one.current_leader_epoch, one.fetch_offset,
-                one.last_fetched_epoch, _known_watermark(one.high_watermark), wait_ms,
+                cluster_id, int(getattr(entity, "replica_state", entity).replica_id), one.current_leader_epoch,
+                one.fetch_offset, one.last_fetched_epoch, _known_watermark(one), wait_ms,
                 min(one.partition_max_bytes, entity.max_bytes),
             )  # fmt: skip
         case _:
@@ -183,16 +213,27 @@ def read_request(key: int, body: bytes) -> Request:
             )  # fmt: skip
 
 
-def _known_watermark(value: int) -> int:
+def _meant_for(entity: Any) -> int | None:
+    return _node_id(getattr(entity, "voter_id", _NOBODY))
+
+
+def _successors(partition: Any) -> tuple[int, ...]:
+    if hasattr(partition, "preferred_successors"):
+        return tuple(map(int, partition.preferred_successors))
+    return tuple(int(one.candidate_id) for one in partition.preferred_candidates)
+
+
+def _known_watermark(partition: Any) -> int:
     """Who does not tell it (the default, 2^63 - 1) is not waited for with it."""
-    return -1 if value == (1 << 63) - 1 else value
+    value = getattr(partition, "high_watermark", _UNTOLD)
+    return -1 if value == _UNTOLD else value
 
 
 def _partition(topics: Any) -> Any:
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         raise WireError("one partition is expected, that of the metadata")
     topic, one = topics[0], topics[0].partitions[0]
-    name = getattr(topic, "topic_name", getattr(topic, "name", None))
+    name = next((getattr(topic, field) for field in ("topic_name", "name", "topic") if hasattr(topic, field)), None)
     is_metadata = name == TOPIC or getattr(topic, "topic_id", None) == TOPIC_ID
     index = getattr(one, "partition_index", getattr(one, "partition", getattr(one, "index", None)))
     if not is_metadata or index != PARTITION:
@@ -203,19 +244,24 @@ def _partition(topics: Any) -> Any:
 # Responses.
 
 
-def response_bytes(response: Response) -> bytes:
-    """The body of a response."""
-    return entity_bytes(_response_entity(response))
+def response_bytes(response: Response, version: int | None = None) -> bytes:
+    """The body of a response. version: the newest, unless another is given."""
+    entity, key = _response_entity(response), _RESPONSE_KEYS[type(response)]
+    if version in (None, VERSIONS[key]):
+        return entity_bytes(entity)
+    if isinstance(response, FetchResponse):
+        entity = _with(entity, responses=tuple(_with(topic, topic=TOPIC) for topic in entity.responses))
+    return entity_bytes(made(response_kind(key, version), entity))
 
 
-def refused(key: int, error: ErrorCode) -> bytes:
+def refused(key: int, error: ErrorCode, version: int | None = None) -> bytes:
     """The body of the response where a request is not looked at."""
     kind = next(one for one, its_key in _KEYS.items() if its_key == key)
-    return response_bytes(RESPONSES[kind](error, None, 0))
+    return response_bytes(RESPONSES[kind](error, None, 0), version)
 
 
 def _response_entity(response: Response) -> Any:
-    kind = _SCHEMAS[_RESPONSE_KEYS[type(response)]][1]
+    kind = _RESPONSE_SCHEMAS[_RESPONSE_KEYS[type(response)]]
     code, is_of_all = wire_code(response.error), response.error in _OF_ALL
     topics = () if is_of_all else (_topic(response, code),)  # another cluster's partitions are nobody's business
     found: dict[str, Any] = {"responses" if kind is fetch_response.FetchResponse else "topics": topics}
@@ -277,9 +323,10 @@ def _piece(response: FetchSnapshotResponse, code: WireErrorCode, leader: BrokerI
     )  # fmt: skip
 
 
-def read_response(request: Request, body: bytes) -> Response:
-    """The response to a request. Raises WireError."""
-    entity = read_entity(_SCHEMAS[key_of(request)][1], body)
+def read_response(request: Request, body: bytes, version: int | None = None) -> Response:
+    """The response to a request. version: the newest, unless another is given. Raises WireError."""
+    key = key_of(request)
+    entity = read_entity(response_kind(key, VERSIONS[key] if version is None else version), body)
     if entity.error_code != WireErrorCode.none:
         return RESPONSES[type(request)](_code(entity.error_code), None, 0)  # leader and epoch are not told
     one = _partition(entity.responses if isinstance(request, FetchRequest) else entity.topics)

@@ -44,7 +44,7 @@ from impl.kraft.server.features_wire import features_told
 from impl.kraft.server.measures import NOBODY, Measures, Seen
 from impl.kraft.server.peers import Peers
 from impl.kraft.server.settings import controller_settings, raft_settings, snapshot_settings, storage_settings
-from impl.kraft.server.versions import API_VERSIONS, api_versions
+from impl.kraft.server.versions import API_VERSIONS, api_versions, check_served, request_kind
 from impl.kraft.storage.directories import lock_directories, read_directories
 from impl.kraft.storage.disk import Disk
 from impl.kraft.storage.effects import AppendToLog
@@ -56,11 +56,12 @@ from impl.runtime.metrics import served
 from impl.runtime.properties import ConfigError
 from impl.runtime.wire import RequestHeader, WireError
 
-SERVED = {
-    **quorum_wire.VERSIONS, **controller_wire.VERSIONS, **admin_wire.VERSIONS, **access_wire.VERSIONS,
-    **about.VERSIONS, envelope.KEY: envelope.VERSION,
+ALONE = {
+    **controller_wire.VERSIONS, **admin_wire.VERSIONS, **access_wire.VERSIONS, **about.VERSIONS,
+    envelope.KEY: envelope.VERSION,
 }  # fmt: skip
-"""By key, the one version of each API."""
+"""By key, the version of each API of which there is one. All are flexible."""
+SERVED = {**quorum_wire.SERVED, **{key: (version, version) for key, version in ALONE.items()}}
 _FRAME_OVERHEAD_BYTES = 1 << 16
 _MOST_BATCH_BYTES = 100 << 20
 """A fetch is answered with a batch at least, of whatever size; of more than 8 MiB where it takes a broker out of many
@@ -284,15 +285,16 @@ class ControllerServer:
 
     async def _handle(self, header: RequestHeader, body: bytes, caller: Caller) -> bytes:
         if header.api_key == API_VERSIONS:
-            served_at = {key: (at, at) for key, at in SERVED.items()}
             image = self._node.controller.committed
             features = features_told(SUPPORTED, image.features, max(image.offset, 0))
-            return api_versions(header.api_version, {**served_at, **connections.VERSIONS}, features)
-        if header.api_key not in SERVED:
-            raise WireError(f"API {header.api_key} is not served")
-        if header.api_version != SERVED[header.api_key]:
-            raise WireError(f"API {header.api_key}: version {header.api_version} is not served")
-        return NO_TAGS + await self._served(header.api_key, without_tags(body), self._rights(caller))
+            return api_versions(header.api_version, {**SERVED, **connections.VERSIONS}, features)
+        check_served(SERVED, header.api_key, header.api_version)
+        rights = self._rights(caller)
+        if header.api_key in ALONE:
+            return NO_TAGS + await self._served(header.api_key, without_tags(body), rights)
+        if request_kind(header.api_key, header.api_version).__flexible__:
+            return NO_TAGS + await self._served_to_voter(header, without_tags(body), rights)
+        return await self._served_to_voter(header, body, rights)
 
     def _rights(self, caller: Caller) -> Rights:
         return rights_of(self._authorizer, self._node.controller.committed, caller)
@@ -300,16 +302,19 @@ class ControllerServer:
     async def _served(self, key: int, body: bytes, rights: Rights) -> bytes:
         if key == envelope.KEY:
             return await self._forwarded(body, rights)
-        if key in quorum_wire.VERSIONS:
-            if not rights.permit(key):
-                return quorum_wire.refused(key, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-            of_quorum = quorum_wire.read_request(key, body)
-            if isinstance(of_quorum, FetchRequest):
-                self._about.note_fetch(of_quorum)
-            found = await self._asked(lambda call, now_ms: self._node.handle_quorum(call, of_quorum, now_ms))
-            return quorum_wire.response_bytes(found)
         answer, _ = await self._decided(key, body, rights)
         return answer
+
+    async def _served_to_voter(self, header: RequestHeader, body: bytes, rights: Rights) -> bytes:
+        """Or to an observer."""
+        key, version = header.api_key, header.api_version
+        if not rights.permit(key):
+            return quorum_wire.refused(key, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, version)
+        request = quorum_wire.read_request(key, body, version)
+        if isinstance(request, FetchRequest):
+            self._about.note_fetch(request)
+        found = await self._asked(lambda call, now_ms: self._node.handle_quorum(call, request, now_ms))
+        return quorum_wire.response_bytes(found, version)
 
     async def _forwarded(self, body: bytes, rights: Rights) -> bytes:
         """What a broker may do counts first, then what the client may whom it forwards for."""
@@ -321,7 +326,7 @@ class ControllerServer:
             return envelope.refusal(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
         if header.api_key not in envelope.FORWARDED:
             return envelope.refusal(ErrorCode.INVALID_REQUEST)
-        if header.api_version != SERVED[header.api_key]:
+        if header.api_version != ALONE[header.api_key]:
             return envelope.refusal(ErrorCode.UNSUPPORTED_VERSION)
         answer, errors = await self._decided(header.api_key, within, self._rights(client))
         if ErrorCode.NOT_CONTROLLER in errors:

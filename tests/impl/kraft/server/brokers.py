@@ -22,7 +22,7 @@ BROKER = 11
 class Broker:
     """Formatted by ours, and started."""
 
-    def __init__(self, folder: Path, cluster: Controllers, node: int = BROKER) -> None:
+    def __init__(self, folder: Path, cluster: Controllers, node: int = BROKER, version: str = VERSION) -> None:
         (self.port,) = free_ports(1)
         self._folder, self._node, self._cluster = folder, node, cluster
         properties = folder / f"broker{node}.properties"
@@ -34,7 +34,7 @@ class Broker:
             "offsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\nreplica.lag.time.max.ms=3000\n"
         )
         assert storage(["format", "-c", str(properties), "-t", CLUSTER]) == 0
-        self._command = [*java(VERSION), "kafka.Kafka", str(properties)]
+        self._command = [*java(version), "kafka.Kafka", str(properties)]
         self.start()
 
     def start(self) -> None:

@@ -246,7 +246,7 @@ def test_users_of_scram_come_and_go(port: int) -> None:
 def test_whatever_is_asked_others_are_served(port: int, key: int, body: bytes, is_root: bool) -> None:
     """Of every API, by who may do everything, and who may do nothing."""
     with user(port, "root" if is_root else "ann") as wire:
-        wire.send(frame(request_bytes(RequestHeader(key, SERVED[key], 1, "t"), b"\0" + body)))
+        wire.send(frame(request_bytes(RequestHeader(key, SERVED[key][1], 1, "t"), b"\0" + body)))
         with user(port, "root") as other:
             assert int(other.asked(DescribeQuorumRequest(topics=()), DescribeQuorumResponse).error_code) in (0, 3)
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from impl.apache.release import missing
 from tests.cluster.kafka import tool, until
 from tests.impl.kraft.released import VERSION, released
 from tests.impl.kraft.server.controllers import VOTERS, Controllers
 
 KAFKA = 3
+OLDER = ("3.9.1", "4.0.0")
 SLOW = {"controller.quorum.election.timeout.ms": 30_000}
 """Who has not heard of a leader yet lets others stand first."""
 
@@ -18,9 +20,22 @@ SLOW = {"controller.quorum.election.timeout.ms": 30_000}
 @pytest.mark.long("a JVM and two processes")
 @released
 def test_kafka_leads_ours_and_ours_lead_kafka(tmp_path: Path) -> None:
-    cluster = Controllers(tmp_path)
+    lead_each_other(tmp_path, VERSION)
+
+
+@pytest.mark.large("a JVM and two processes, twice")
+@pytest.mark.parametrize("version", OLDER)
+def test_so_do_older_controllers(tmp_path: Path, version: str) -> None:
+    """They speak older versions of Vote and Fetch, of which 3.9 knows no pre-vote."""
+    if why := missing(version, ("java",)):
+        pytest.skip(why)
+    lead_each_other(tmp_path, version)
+
+
+def lead_each_other(folder: Path, version: str) -> None:
+    cluster = Controllers(folder)
     try:
-        cluster.start_kafka(KAFKA, VERSION)
+        cluster.start_kafka(KAFKA, version)
         until(cluster.directory(KAFKA).exists, "Kafka starts")
         cluster.configure(1, SLOW)
         cluster.start(1)
@@ -32,7 +47,7 @@ def test_kafka_leads_ours_and_ours_lead_kafka(tmp_path: Path) -> None:
         cluster.await_growth(2)
         cluster.processes[KAFKA].kill()
         leader = cluster.await_leader((1, 2))
-        cluster.start_kafka(KAFKA, VERSION)
+        cluster.start_kafka(KAFKA, version)
         before = len(cluster.data(leader))
         until(lambda: len(cluster.data(KAFKA)) > before, "Kafka follows")
         assert cluster.quorum_of(leader)["is_active"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,11 +13,12 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.raft import messages
 from impl.kraft.raft.messages import RESPONSES, Request, Response
 from impl.kraft.server.quorum_wire import (
+    SERVED,
     TOPIC_ID,
-    VERSIONS,
     key_of,
     read_request,
     read_response,
+    refused,
     request_bytes,
     response_bytes,
 )
@@ -58,16 +61,44 @@ def test_what_is_written_is_read(request: Request, data: st.DataObject) -> None:
     assert read_response(request, response_bytes(response)) == response
 
 
+@given(REQUESTS, st.data())
+def test_older_versions_say_all_but_what_they_have_no_field_for(request: Request, data: st.DataObject) -> None:
+    version = data.draw(st.integers(*SERVED[key_of(request)]))
+    assert read_request(key_of(request), request_bytes(request, version), version) == said(request, version)
+    response = data.draw(RESPONSE_STRATEGIES[RESPONSES[type(request)]])
+    assert read_response(request, response_bytes(response, version), version) == response
+    refusal = refused(key_of(request), ErrorCode.CLUSTER_AUTHORIZATION_FAILED, version)
+    assert read_response(request, refusal, version).error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def said(request: Request, version: int) -> Request:
+    """What a version says of a request."""
+    match request:
+        case messages.VoteRequest():
+            voter_id, pre_vote = request.voter_id if version else None, request.pre_vote and version == 2
+            return replace(request, voter_id=voter_id, pre_vote=pre_vote)
+        case messages.BeginQuorumEpochRequest() if version == 0:
+            return replace(request, voter_id=None)
+        case messages.FetchRequest() if version < 18:
+            return replace(request, high_watermark=-1)
+        case _:
+            return request
+
+
 @given(REQUESTS, st.sampled_from(OF_ALL))
 def test_who_is_from_elsewhere_or_may_not_ask_is_told_above_all(request: Request, error: ErrorCode) -> None:
     response = RESPONSES[type(request)](error, 1, 7)
     assert read_response(request, response_bytes(response)) == RESPONSES[type(request)](error, None, 0)
 
 
-@given(st.sampled_from(sorted(VERSIONS)), st.binary(max_size=80))
-def test_anything_else_is_refused(key: int, body: bytes) -> None:
+EVERY_VERSION = [(key, version) for key, (least, newest) in SERVED.items() for version in range(least, newest + 1)]
+
+
+@given(st.sampled_from(EVERY_VERSION), st.binary(max_size=80))
+def test_anything_else_is_refused(which: tuple[int, int], body: bytes) -> None:
+    key, version = which
     try:
-        read_request(key, body)
+        read_request(key, body, version)
     except WireError:
         return
 
