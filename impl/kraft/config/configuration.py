@@ -74,6 +74,7 @@ class Configuration:
     allow_everyone_if_no_acl_found: bool = False
     authorizer_class_name: str = ""
     metrics_port: int | None = None
+    trace_file: str | None = None
     auto_leader_rebalance_enable: bool = True
     leader_imbalance_check_interval_seconds: int = 300
     connections_max_idle_ms: int = 600_000
@@ -159,6 +160,7 @@ READINGS: Mapping[str, Callable[[str, str], Any]] = {
     "allow.everyone.if.no.acl.found": boolean,
     "authorizer.class.name": values.authorizer,
     "metrics.port": port,
+    "trace.file": values.file,
     "auto.leader.rebalance.enable": boolean,
     "leader.imbalance.check.interval.seconds": _POSITIVE,
     "connections.max.idle.ms": _BOUND,

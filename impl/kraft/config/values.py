@@ -105,11 +105,17 @@ def directory(key: str, value: str) -> str:
     return _absolute(key, value)
 
 
-def _absolute(key: str, path: str) -> str:
+def file(key: str, value: str) -> str:
+    if not value:
+        raise ConfigError(f"{key}: a file is expected")
+    return _absolute(key, value, "a file")
+
+
+def _absolute(key: str, path: str, kind: str = "a directory") -> str:
     try:
         return str(Path(path).resolve())
     except ValueError:
-        raise ConfigError(f"{key}={path!r}: the name of a directory is expected") from None
+        raise ConfigError(f"{key}={path!r}: the name of {kind} is expected") from None
 
 
 def mechanism(key: str, value: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import BrokerNode, Node, WriteSnapshot, snapshot_batches
 from impl.kraft.raft.effects import LoadSnapshot
+from impl.kraft.server.raw_trace import RawTrace
 from impl.kraft.storage.effects import DiskEffect, Flush, carry_out
 from impl.kraft.storage.log import PendingFlush
 from impl.kraft.storage.sizes import SnapshotId, StoredSizes
@@ -23,14 +24,14 @@ logger = logging.getLogger(__name__)
 
 
 class DiskWork:
-    """Of one node. flushed: is told how long each flush took, in seconds."""
+    """Of one node. flushed: is told how long each flush took, in seconds. trace: of the node, if it keeps one."""
 
     def __init__(
         self, storage: QuorumStorage, node: Node | BrokerNode, loop: CoreLoop[Any], clock_ms: Callable[[], int],
-        flushed: Callable[[float], None],
+        flushed: Callable[[float], None], trace: RawTrace | None = None,
     ) -> None:  # fmt: skip
         self._storage, self._node, self._loop = storage, node, loop
-        self._clock_ms, self._took = clock_ms, flushed
+        self._clock_ms, self._took, self._trace = clock_ms, flushed, trace
         self._flushing: asyncio.Task[None] | None = None
         self._flush_again = False
         self._at_disk = set[asyncio.Future[None]]()
@@ -108,6 +109,8 @@ class DiskWork:
         self._loop.post(lambda now_ms: self._node.on_measured(sizes, now_ms))
 
     def _flushed(self, end_offset: int) -> None:
+        if self._trace is not None:
+            self._trace.flushed(end_offset)
         self._loop.post(lambda now_ms: self._node.on_flushed(end_offset, now_ms))
 
     def _frozen(self, snapshot_id: SnapshotId, is_whole: bool) -> None:

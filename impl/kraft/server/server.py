@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry
@@ -43,11 +44,12 @@ from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.features_wire import features_told
 from impl.kraft.server.measures import NOBODY, Measures, Seen
 from impl.kraft.server.peers import Peers
+from impl.kraft.server.raw_trace import RawTrace
 from impl.kraft.server.settings import controller_settings, raft_settings, snapshot_settings, storage_settings
 from impl.kraft.server.versions import API_VERSIONS, api_versions, check_served, request_kind
 from impl.kraft.storage.directories import lock_directories, read_directories
 from impl.kraft.storage.disk import Disk
-from impl.kraft.storage.effects import AppendToLog
+from impl.kraft.storage.effects import AppendToLog, Persist
 from impl.kraft.storage.sizes import SnapshotId
 from impl.kraft.storage.storage import QuorumStorage
 from impl.runtime.logs import log
@@ -115,6 +117,7 @@ class ControllerServer:
             self._about = about.About(
                 self._node.raft, cluster_id, configuration.controller_quorum_voters, self._endpoint.name, clock_ms
             )
+            self._trace = self._begun_trace()
             undone.pop_all()
         self._loop: CoreLoop[NodeEffect] = CoreLoop(
             self._on_timer, self._carry_out, before_each=self._tell, clock_ms=clock_ms, hears_first=True
@@ -144,9 +147,17 @@ class ControllerServer:
         self._known: tuple[int, int | None, bool] = (-1, None, False)
         self.registry = CollectorRegistry()
         self._measures = Measures(self.registry, self._seen_elsewhere)
-        self._disk_work = DiskWork(self.storage, self._node, self._loop, clock_ms, self._measures.flushed)
+        self._disk_work = DiskWork(self.storage, self._node, self._loop, clock_ms, self._measures.flushed, self._trace)
         self._asyncio: asyncio.AbstractEventLoop | None = None
         self._hosted: Hosted | None = None
+
+    def _begun_trace(self) -> RawTrace | None:
+        if self._configuration.trace_file is None:
+            return None
+        voter = self._node.raft.voter
+        trace = RawTrace(Path(self._configuration.trace_file), voter.node_id, voter.settings.voters)
+        trace.started(self.storage)
+        return trace
 
     # Of a broker in the same process.
 
@@ -164,6 +175,8 @@ class ControllerServer:
         self.storage.close()
         for lock in self._locks:
             lock.close()
+        if self._trace is not None:
+            self._trace.close()
 
     def stop(self) -> None:
         """Resign, and end once another leads, or can no more; who does not lead ends at once."""
@@ -225,6 +238,8 @@ class ControllerServer:
         return effects
 
     def _carry_out(self, effect: NodeEffect) -> None:
+        if self._trace is not None:
+            self._trace.before(effect, self._node.raft.voter)
         match effect:
             case Send(to=to, request=request):
                 self._peers.send(to, request)
@@ -249,6 +264,8 @@ class ControllerServer:
                     self._hosted.load(effect.snapshot_id)
                 start = self.storage.log.end_offset
                 self._disk_work.carry_out(effect)
+                if isinstance(effect, Persist) and self._trace is not None:
+                    self._trace.persisted(effect.state)
                 if isinstance(effect, AppendToLog):
                     leads, end = isinstance(self._node.raft.voter.role, Leader), self.storage.log.end_offset
                     self._measures.appended(len(effect.data), start, end, self._clock_ms(), leads=leads)
@@ -256,6 +273,8 @@ class ControllerServer:
     def _tell(self) -> None:
         """A line where the epoch, its leader or this node's part in it is another one."""
         voter, election = self._node.raft.voter, self._node.raft.voter.election
+        if self._trace is not None:
+            self._trace.saw(voter)
         self._measures.quorum(election.leader, voter.node_id, voter.high_watermark, self._clock_ms())
         now = (voter.epoch, election.leader, self._node.controller.is_active)
         if now != self._known:

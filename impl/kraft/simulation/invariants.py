@@ -8,6 +8,7 @@ wait for ever.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -90,9 +91,9 @@ class Rules:
             self.hold(given == state.voted_for, "R7", f"node {node} votes for {given} and {state.voted_for}")
         self.persisted[node], self.on_its_way[node] = state, None
 
-    def append(self, node: int, data: bytes) -> None:
+    def append(self, node: int, entries: Sequence[Entry]) -> None:
         log = self.logs[node]
-        for entry in entries_of(data):
+        for entry in entries:
             before = log.entries[-1] if log.entries else None
             start = log.end_offset
             known = self.written.setdefault((start, entry.epoch), (entry, before))
@@ -139,10 +140,10 @@ class Rules:
         self.hold(entries[-1].epoch == epoch, "R9", f"node {node} has a snapshot of {epoch}, not {entries[-1].epoch}")
         self.logs[node] = LogSeen(entries)
 
-    def start(self, node: int, stored: ElectionState | None, data: bytes, start_offset: int = 0) -> None:
-        """A process has recovered what is on its disk. data: its log, from an offset on."""
+    def start(self, node: int, stored: ElectionState | None, entries: Sequence[Entry], start_offset: int = 0) -> None:
+        """A process has recovered what is on its disk. entries: of its log, from an offset on."""
         before = self.committed_before(node, start_offset)
-        found, log, state = [*before, *entries_of(data)], self.logs[node], stored or ElectionState(0)
+        found, log, state = [*before, *entries], self.logs[node], stored or ElectionState(0)
         possible = [one for one in (self.persisted[node], self.on_its_way[node]) if one is not None]
         is_kept = any(is_alike(state, one) for one in possible)
         self.hold(is_kept, "R7", f"node {node} has {state} on its disk, and not one of {possible}")

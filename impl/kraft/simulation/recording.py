@@ -8,14 +8,14 @@ for one that no longer stands is none on the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Leader
 from impl.kraft.raft.voter import Voter
-from impl.kraft.simulation.invariants import Entry, Rules, entries_of
+from impl.kraft.simulation.invariants import Entry, Rules
 from impl.kraft.storage.election import ElectionState
 from traces.events import end_line, event_line, header_line
 
@@ -128,10 +128,10 @@ class Recording(Rules):
 
     # Logs.
 
-    def append(self, node: int, data: bytes) -> None:
-        super().append(node, data)
+    def append(self, node: int, entries: Sequence[Entry]) -> None:
+        super().append(node, entries)
         self.settle(node)
-        for entry in entries_of(data):
+        for entry in entries:
             self.add(node, entry)
 
     def add(self, node: int, entry: Entry) -> None:
@@ -171,9 +171,9 @@ class Recording(Rules):
             member.kept = end
             self.record("keep", node, end=end)
 
-    def start(self, node: int, stored: ElectionState | None, data: bytes, start_offset: int = 0) -> None:
+    def start(self, node: int, stored: ElectionState | None, entries: Sequence[Entry], start_offset: int = 0) -> None:
         """What was being done when the process ended is done, or not, as its disk has it."""
-        member, found = self.members[node], entries_of(data)
+        member, found = self.members[node], list(entries)
         if member.cutting is not None and member.cutting < len(found):
             member.cutting = None
         self.settle(node)
@@ -184,7 +184,7 @@ class Recording(Rules):
             member.kept, member.leads, member.ends = len(found), False, {}
             self.record("lose_tail", node, end=len(found))
         member.has_started = True
-        super().start(node, stored, data, start_offset)
+        super().start(node, stored, entries, start_offset)
 
     # What is committed.
 

@@ -33,7 +33,7 @@ from impl.kraft.recovered import recovered_ends
 from impl.kraft.simulation.contact import Contact
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.histories import Clients, check
-from impl.kraft.simulation.invariants import Rules
+from impl.kraft.simulation.invariants import Rules, entries_of
 from impl.kraft.simulation.rot import Rot, flip, rot_in
 from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, Kind, Plan, Step
 from impl.kraft.storage.batches import Record
@@ -153,7 +153,8 @@ class Simulation:
         storage = node.storage = QuorumStorage.open(node.disk, DIRECTORY, settings)
         node.rot = None  # it was of no use any more, or the rules tell
         log = storage.log
-        self.rules.start(number, storage.election, log.read(log.start_offset, LOG_BYTES), log.start_offset)
+        stored = entries_of(log.read(log.start_offset, LOG_BYTES))
+        self.rules.start(number, storage.election, stored, log.start_offset)
         raft = Raft(self.raft_settings(number), storage.election, recovered_ends(storage))
         node.raft = self.core_of(raft, storage)
         self.note(number, "start", storage.election, log.end_offset)
@@ -263,7 +264,7 @@ class Simulation:
                 self.rules.persist(number, state)
             case AppendToLog(data=data, epoch=epoch):
                 storage.append(data, epoch)
-                self.rules.append(number, data)
+                self.rules.append(number, entries_of(data))
             case Flush():
                 self.flush_later(number, storage.begin_flush())
             case TruncateLog(end_offset=end):

@@ -12,16 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from impl.apache.recording.driving import Done
+from impl.kraft.simulation.recording import Recording
+from impl.kraft.simulation.replayed import hold, merged
 from impl.kraft.storage.batches import Header, headers
 from impl.kraft.tools.storage import main as storage
 from tests.cluster.kafka import java, until
 from tests.cluster.processes import ManagedProcess, free_ports
 from tests.impl.kraft.server.decided_run import expired, traces
 from tests.impl.kraft.simulation.decided import judged
+from tests.impl.kraft.simulation.judging import judged as quorum_judged
 
 CLUSTER = "3Db5QLSqSZieL3rJBUUegA"
 VOTERS = (1, 2, 3)
 PROGRAM = ("-m", "impl.kraft.server")
+_WRITTEN_S = 0.05
+"""After which an event is in its file, whose time was taken before it was written."""
 
 Reach = Callable[[int, int, int], int]
 """The port at which a node reaches another, or itself, given that at which the other listens. Otherwise it is that."""
@@ -58,6 +63,9 @@ class Controllers:
     def directory(self, node: int) -> Path:
         return self._folder / f"data{node}" / "__cluster_metadata-0"
 
+    def raw_trace(self, node: int) -> Path:
+        return self._folder / f"raw{node}.ndjson"
+
     def voters(self, node: int) -> str:
         """As the configuration of a node names them."""
         return ",".join(f"{one}@127.0.0.1:{self._reach(node, one, port)}" for one, port in self.ports.items())
@@ -66,7 +74,7 @@ class Controllers:
         return (
             f"process.roles=controller\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
             f"controller.quorum.voters={self.voters(node)}\nlisteners=CONTROLLER://127.0.0.1:{self.ports[node]}\n"
-            f"log.dirs={self._folder}/data{node}\n"
+            f"log.dirs={self._folder}/data{node}\ntrace.file={self.raw_trace(node)}\n"
             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
         ) + "".join(f"{key}={value}\n" for key, value in self._more.items())
 
@@ -145,7 +153,10 @@ class Controllers:
         return traces(self.metadata(), lapsed, journal, nodes, about)
 
     def validate(self) -> None:
-        """What was decided about each partition until now is a behaviour of the spec. Traces are kept in a folder."""
+        """What was decided about each partition until now, and what the quorum did, are behaviours of the spec.
+
+        Traces are kept in a folder.
+        """
         found = self.traces()
         folder = self._folder / "traces"
         folder.mkdir(exist_ok=True)
@@ -153,6 +164,20 @@ class Controllers:
             (folder / f"{name}.ndjson").write_text(text)
         summary = judged(len({done.broker for done in self.journal}), found)
         assert summary.counts["accepted"] == len(found), summary.verdicts
+        of_quorum = quorum_judged({"quorum": self.hold_rules()})
+        assert of_quorum.counts["accepted"] == 1, of_quorum.verdicts
+
+    def hold_rules(self) -> str:
+        """What all of them did is held to the rules of the quorum, at every event until now; a trace for its spec."""
+        now_ns = time.monotonic_ns()
+        time.sleep(_WRITTEN_S)
+        files = [self.raw_trace(node) for node in VOTERS]
+        events = merged((file.name, file.read_bytes()) for file in files if file.exists())
+        lines: list[str] = []
+        rules = Recording(len(VOTERS), lines.append, self._folder.name)
+        hold([event for event in events if event["mono_ns"] <= now_ns], rules)
+        rules.close()
+        return "".join(lines)
 
 
 @contextmanager
@@ -163,11 +188,16 @@ def controllers(
     reach: Reach | None = None,
     program: Sequence[str] = PROGRAM,
 ) -> Iterator[Controllers]:
-    """Three that have started, and are gone at the end. more, formatting, reach, program: as of `Controllers`."""
+    """Three that have started, are gone at the end, and have kept the rules of the quorum.
+
+    more, formatting, reach, program: as of `Controllers`.
+    """
     found = Controllers(folder, more, formatting, reach, program)
     try:
         for node in VOTERS:
             found.start(node)
         yield found
+        found.kill()
+        found.hold_rules()
     finally:
         found.kill()

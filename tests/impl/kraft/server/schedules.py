@@ -20,6 +20,7 @@ from typing import Any
 
 from impl.apache.recording.projection import MODEL
 from impl.kraft.metadata.encoding import decode
+from impl.kraft.simulation.invariants import BrokenRuleError
 from impl.kraft.storage.batches import decode_all
 from tests.cluster import stopping
 from tests.cluster.campaign import Campaign, Run, judged
@@ -133,6 +134,8 @@ def run_one(seed: int, folder: Path, program: Sequence[str] = PROGRAM) -> Run | 
         return None
     except (TimeoutError, OSError, KafkaError) as problem:
         return Run(seed, "", {}, f"{problem_is}{problem}")
+    except BrokenRuleError as problem:
+        return Run(seed, "", {}, violated=(str(problem),))
     finally:
         mesh.stop()
 

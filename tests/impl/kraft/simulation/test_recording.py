@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from checker.lang.loader import load
-from checker.validate.corpus import CorpusOptions, Summary, validate
 from impl.kraft.simulation.__main__ import main
 from impl.kraft.simulation.recording import MOST_BATCHES, MOST_EPOCHS, Recording
 from impl.kraft.simulation.simulation import Simulation
 from impl.kraft.simulation.swarm import plan_of
+from tests.impl.kraft.simulation.judging import judged
 from tests.impl.kraft.simulation.recorded import MODELS
 
-MODEL = str(Path(__file__).with_name("recorded.py"))
 SEEDS = (1, 2, 3, 5, 10, 107, 111, 245, 252)
 """Of three voters; among them all steps of the page."""
 LIED_ABOUT = 10
@@ -33,11 +31,6 @@ def trace_of(seed: int) -> list[str]:
     Simulation(plan, rules=rules).go()
     rules.close()
     return lines
-
-
-def judged(traces: dict[str, list[str]]) -> Summary:
-    files = [(name, "".join(lines).encode()) for name, lines in traces.items()]
-    return validate(load(MODEL), files, CorpusOptions())
 
 
 def test_a_run_is_the_same_when_it_is_recorded() -> None:
@@ -63,7 +56,7 @@ def test_each_run_has_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.long("a kernel")
 def test_runs_are_behaviours_of_the_page() -> None:
-    summary = judged({f"seed {seed}": trace_of(seed) for seed in SEEDS})
+    summary = judged({f"seed {seed}": "".join(trace_of(seed)) for seed in SEEDS})
     assert summary.counts["accepted"] == len(SEEDS), summary.verdicts
 
 
@@ -109,5 +102,5 @@ LIES: dict[str, Lie] = {
 def test_lies_are_rejected() -> None:
     head, *events = [json.loads(line) for line in trace_of(LIED_ABOUT)[:-1]]
     lies = {name: [head, *lie(events)] for name, lie in LIES.items()}
-    summary = judged({name: [json.dumps(line) + "\n" for line in lines] for name, lines in lies.items()})
+    summary = judged({name: "".join(json.dumps(line) + "\n" for line in lines) for name, lines in lies.items()})
     assert summary.counts["rejected"] == len(LIES), summary.verdicts

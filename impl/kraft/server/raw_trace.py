@@ -1,0 +1,118 @@
+"""The raw trace of a voter: what it does to its log, its election state and to others, a line of JSON for each event.
+
+A line has the node, the process (when it was started), the number of the event in it, and when it was, by a clock that
+all processes of a machine share: an event that another one causes is after it. What is to be done is written before it
+is done, so that a process that is killed has done nothing else. `impl.kraft.simulation.replayed` reads it.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from impl.kraft.effects import Reply
+from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, Send
+from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
+from impl.kraft.raft.roles import Leader
+from impl.kraft.raft.voter import Voter
+from impl.kraft.storage.batches import headers
+from impl.kraft.storage.effects import AppendToLog, InstallSnapshot, Persist, TruncateLog
+from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.storage import QuorumStorage
+
+_MOST_LOG_BYTES = 1 << 40
+Batches = list[tuple[int, int, int]]
+
+
+class RawTrace:
+    """Appended to a file. Any method raises OSError."""
+
+    def __init__(self, path: Path, node: int, voters: tuple[int, ...]) -> None:
+        self._file = path.open("ab", buffering=0)
+        self._node, self._voters = node, voters
+        self._process, self._number = time.monotonic_ns(), 0
+        self._committed, self._seen = 0, b""
+
+    def close(self) -> None:
+        self._file.close()
+
+    def started(self, storage: QuorumStorage) -> None:
+        """What is on the disk of a process that has recovered it."""
+        log = storage.log
+        found = _batches(log.read(log.start_offset, _MOST_LOG_BYTES))
+        self._write(
+            "started", voters=self._voters, election=election_of(storage.election), start_offset=log.start_offset,
+            batches=found,
+        )  # fmt: skip
+
+    def before(self, effect: object, voter: Voter) -> None:
+        """An effect is about to be carried out."""
+        match effect:
+            case Persist(state=state):
+                self._write("persisting", election=election_of(state))
+            case AppendToLog(data=data):
+                self._write("appended", batches=_batches(data))
+            case TruncateLog(end_offset=end_offset):
+                self._write("truncated", end_offset=end_offset)
+            case InstallSnapshot(snapshot_id=snapshot_id):
+                self._write("installed", snapshot_id=snapshot_id)
+            case Send(request=request):
+                self.committed(voter)
+                self._sent(request)
+            case Answer() | AnswerFetch() | AnswerSnapshot() | Reply():
+                self.committed(voter)
+
+    def _sent(self, request: Request) -> None:
+        match request:
+            case FetchRequest(fetch_offset=offset):
+                self._write("fetched", offset=offset)
+            case VoteRequest(pre_vote=False, epoch=epoch, last_offset=end_offset):
+                self._write("asked_for_vote", epoch=epoch, end_offset=end_offset)
+
+    def persisted(self, state: ElectionState) -> None:
+        self._write("persisted", election=election_of(state))
+
+    def flushed(self, end_offset: int) -> None:
+        self._write("flushed", end_offset=end_offset)
+
+    def committed(self, voter: Voter) -> None:
+        """Nobody hears of anything before it is written what this voter takes for committed."""
+        if voter.high_watermark > self._committed:
+            self._committed = voter.high_watermark
+            self._write("committed", end_offset=self._committed, voter=view_of(voter))
+
+    def saw(self, voter: Voter) -> None:
+        """All that a step has led to is done: how the voter is then, where that has changed."""
+        self.committed(voter)
+        view = view_of(voter)
+        if (seen := msgspec.json.encode(view)) != self._seen:
+            self._seen = seen
+            self._write("seen", voter=view)
+
+    def _write(self, event: str, **fields: Any) -> None:
+        self._number += 1
+        about = {"node": self._node, "process": self._process, "number": self._number, "mono_ns": time.monotonic_ns()}
+        self._file.write(msgspec.json.encode({**about, "event": event, **fields}) + b"\n")
+
+
+def _batches(data: bytes) -> Batches:
+    """End offset, epoch and checksum of each."""
+    return [(header.end_offset, header.epoch, header.crc) for _, header in headers(data)]
+
+
+def election_of(state: ElectionState | None) -> dict[str, int | None] | None:
+    if state is None:
+        return None
+    return {"epoch": state.epoch, "leader": state.leader, "voted_for": state.voted_for}
+
+
+def view_of(voter: Voter) -> dict[str, Any]:
+    role = voter.role
+    ends = role.ends if isinstance(role, Leader) else {}
+    return {
+        "role": type(role).__name__, "election": election_of(voter.election),
+        "ends": {str(other): end for other, end in sorted(ends.items())},
+    }  # fmt: skip

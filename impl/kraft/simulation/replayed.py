@@ -1,0 +1,124 @@
+"""Raw traces of the voters of a real cluster, held to the rules of the quorum at every event, as a simulation is.
+
+All processes ran on one machine, whose clock orders what they have written (`impl.kraft.server` writes it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from impl.kraft.raft.log_ends import LogEnds
+from impl.kraft.raft.messages import FetchRequest, VoteRequest
+from impl.kraft.raft.roles import Follower, Leader, Role, Unattached
+from impl.kraft.raft.settings import RaftSettings
+from impl.kraft.raft.voter import Voter
+from impl.kraft.simulation.invariants import Entry, Rules
+from impl.kraft.storage.election import ElectionState
+
+Event = dict[str, Any]
+
+
+class RawTraceError(ValueError):
+    """Lines that no voter writes. The message says where."""
+
+
+def merged(files: Iterable[tuple[str, bytes]]) -> list[Event]:
+    """The events in files, each with its name, in the order in which they were. Raises RawTraceError.
+
+    The last line of a file may be cut off: its process was killed as it wrote it, and did nothing afterwards.
+    """
+    found: list[Event] = []
+    for name, data in files:
+        for number, line in enumerate(data.split(b"\n")[:-1], 1):
+            try:
+                event = msgspec.json.decode(line)
+                found.append(event | {"at": (int(event["mono_ns"]), int(event["number"])), "line": f"{name}:{number}"})
+            except (msgspec.DecodeError, TypeError, KeyError, ValueError) as error:
+                raise RawTraceError(f"{name}, line {number}: no event of a voter ({error})") from None
+    return sorted(found, key=lambda event: event["at"])
+
+
+def voters_of(events: Iterable[Event]) -> tuple[int, ...]:
+    """All of the quorum, by what a process says that starts. Raises RawTraceError where none does."""
+    for event in events:
+        if event.get("event") == "started":
+            return tuple(sorted(map(int, event["voters"])))
+    raise RawTraceError("no process starts in these traces: the first line of each says who is a voter")
+
+
+def hold(events: Sequence[Event], rules: Rules) -> None:
+    """Hand events to rules of as many voters. Raises BrokenRuleError, RawTraceError; each says at which line."""
+    handing = _Handing(voters_of(events), rules)
+    for event in events:
+        try:
+            handing.hand(event)
+        except AssertionError as error:
+            raise type(error)(f"{event['line']}: {error}") from None
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise RawTraceError(f"{event['line']}: no event of a voter ({error!r})") from None
+
+
+class _Handing:
+    """Rules number voters from 0."""
+
+    def __init__(self, voters: tuple[int, ...], rules: Rules) -> None:
+        self._voters, self._rules = voters, rules
+
+    def hand(self, event: Event) -> None:
+        node, rules = self._voters.index(event["node"]), self._rules
+        match event["event"]:
+            case "started":
+                rules.start(node, self._stored(event["election"]), _entries(event), event["start_offset"])
+            case "persisting":
+                rules.begin_to_persist(node, self._election(event["election"]))
+            case "persisted":
+                rules.persist(node, self._election(event["election"]))
+            case "appended":
+                rules.append(node, _entries(event))
+            case "truncated":
+                rules.truncate(node, event["end_offset"])
+            case "installed":
+                end_offset, epoch = event["snapshot_id"]
+                rules.install(node, (end_offset, epoch))
+            case "flushed":
+                rules.flush(node, event["end_offset"])
+            case "fetched":
+                rules.send(node, FetchRequest("", node, 0, event["offset"], 0, -1, 0, 0))
+            case "asked_for_vote":
+                rules.send(node, VoteRequest("", None, node, event["epoch"], 0, event["end_offset"]))
+            case "committed":
+                rules.commit(node, event["end_offset"], self._voter(node, event["voter"]))
+            case "seen":
+                rules.look_at(node, self._voter(node, event["voter"]))
+            case other:
+                raise ValueError(f"unknown event {other}")
+
+    def _voter(self, node: int, view: Event) -> Voter:
+        settings = RaftSettings(node, tuple(range(len(self._voters))))
+        return Voter(settings, self._election(view["election"]), self._role(view), LogEnds())
+
+    def _role(self, view: Event) -> Role:
+        match view["role"]:
+            case "Leader":
+                ends = {self._voters.index(int(other)): end for other, end in view["ends"].items()}
+                return Leader(0, ends, {})
+            case "Follower":
+                return Follower()
+            case _:
+                return Unattached()
+
+    def _stored(self, told: Event | None) -> ElectionState | None:
+        return None if told is None else self._election(told)
+
+    def _election(self, told: Event) -> ElectionState:
+        leader, voted_for = (
+            None if told[name] is None else self._voters.index(told[name]) for name in ("leader", "voted_for")
+        )
+        return ElectionState(told["epoch"], leader, voted_for)
+
+
+def _entries(event: Event) -> list[Entry]:
+    return [Entry(end_offset, epoch, crc) for end_offset, epoch, crc in event["batches"]]

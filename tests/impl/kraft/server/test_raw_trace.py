@@ -1,0 +1,120 @@
+"""The raw trace of a voter: a line for each event, before it is done, and nothing where nothing has changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from impl.kraft.effects import Reply, SetTimer
+from impl.kraft.errors import ErrorCode
+from impl.kraft.messages import CreateTopicResponse
+from impl.kraft.raft.effects import Send
+from impl.kraft.raft.log_ends import LogEnds
+from impl.kraft.raft.messages import BeginQuorumEpochRequest, FetchRequest, VoteRequest
+from impl.kraft.raft.roles import Follower, Leader
+from impl.kraft.raft.settings import RaftSettings
+from impl.kraft.raft.voter import Voter
+from impl.kraft.server.raw_trace import RawTrace
+from impl.kraft.storage.batches import Record, RecordBatch, encode, header_at
+from impl.kraft.storage.effects import AppendToLog, Flush, InstallSnapshot, Persist, TruncateLog
+from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.storage import QuorumStorage
+from tests.impl.kraft.node.quorum import formatted, opened
+
+VOTERS = (1, 2, 3)
+STATE = ElectionState(4, None, 2, VOTERS)
+ELECTION = {"epoch": 4, "leader": None, "voted_for": 2}
+DATA = encode(RecordBatch(0, 4, 0, (Record(b"a"), Record(b"b"))))
+BATCH = [2, 4, header_at(DATA).crc]
+FETCH = FetchRequest("", 1, 4, 7, 4, -1, 500, 100)
+VOTE = VoteRequest("", 3, 1, 4, 3, 7)
+
+
+def voter(high_watermark: int = 0) -> Voter:
+    return Voter(RaftSettings(1, VOTERS), STATE, Follower(), LogEnds(), high_watermark)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "raw.ndjson"
+
+
+@pytest.fixture
+def trace(path: Path) -> RawTrace:
+    return RawTrace(path, 1, VOTERS)
+
+
+def told(path: Path) -> list[dict[str, Any]]:
+    """What lines say, without their stamps."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
+    assert [line["mono_ns"] for line in lines] == sorted(line["mono_ns"] for line in lines)
+    assert {(line["node"], line["process"] < line["mono_ns"]) for line in lines} <= {(1, True)}
+    stamps = ("node", "process", "number", "mono_ns")
+    return [{name: value for name, value in line.items() if name not in stamps} for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("effect", "says"),
+    [
+        (Persist(STATE), [{"event": "persisting", "election": ELECTION}]),
+        (AppendToLog(DATA, 4), [{"event": "appended", "batches": [BATCH]}]),
+        (TruncateLog(5), [{"event": "truncated", "end_offset": 5}]),
+        (InstallSnapshot((5, 3)), [{"event": "installed", "snapshot_id": [5, 3]}]),
+        (Send(2, FETCH), [{"event": "fetched", "offset": 7}]),
+        (Send(2, VOTE), [{"event": "asked_for_vote", "epoch": 4, "end_offset": 7}]),
+        (Send(2, VoteRequest("", 3, 1, 4, 3, 7, pre_vote=True)), []),
+        (Send(2, BeginQuorumEpochRequest("", 3, 1, 4)), []),
+        (Flush(), []),
+        (SetTimer(("no-op",), 0), []),
+    ],
+)
+def test_what_is_about_to_be_done_is_written(trace: RawTrace, path: Path, effect: object, says: list[Any]) -> None:
+    trace.before(effect, voter())
+    assert told(path) == says
+
+
+def test_what_a_process_finds_on_its_disk_is_written(trace: RawTrace, path: Path) -> None:
+    storage: QuorumStorage = opened(formatted(), 1 << 20)
+    trace.started(storage)
+    storage.persist(STATE)
+    storage.append(DATA, 4)
+    trace.started(storage)
+    nothing = {"event": "started", "voters": list(VOTERS), "election": None, "start_offset": 0, "batches": []}
+    assert told(path) == [nothing, nothing | {"election": ELECTION, "batches": [BATCH]}]
+
+
+@pytest.mark.parametrize("effect", [Send(2, FETCH), Reply(1, CreateTopicResponse(ErrorCode.NONE))])
+def test_what_is_committed_is_written_once_before_anybody_hears_of_it(
+    trace: RawTrace, path: Path, effect: object
+) -> None:
+    trace.before(Flush(), voter(7))
+    trace.before(effect, voter(7))
+    trace.before(effect, voter(7))
+    committed, *others = told(path)
+    view = {"role": "Follower", "election": ELECTION, "ends": {}}
+    assert committed == {"event": "committed", "end_offset": 7, "voter": view}
+    assert all(other["event"] == "fetched" for other in others)
+
+
+def test_a_voter_that_has_changed_is_written(trace: RawTrace, path: Path) -> None:
+    one = voter()
+    trace.saw(one)
+    trace.saw(one)
+    one.role = Leader(0, {3: 5, 2: 4}, {})
+    trace.saw(one)
+    trace.persisted(STATE)
+    trace.flushed(5)
+    first, second, *others = told(path)
+    assert first["voter"]["role"] == "Follower" and second["voter"]["ends"] == {"2": 4, "3": 5}
+    assert others == [{"event": "persisted", "election": ELECTION}, {"event": "flushed", "end_offset": 5}]
+
+
+def test_another_process_goes_on_in_the_file(trace: RawTrace, path: Path) -> None:
+    trace.flushed(1)
+    trace.close()
+    RawTrace(path, 1, VOTERS).flushed(2)
+    assert [json.loads(line)["end_offset"] for line in path.read_text().splitlines()] == [1, 2]
