@@ -1,9 +1,10 @@
 """Three controllers of ours, and three of Apache Kafka 4.3.1, each a process on this machine, asked for the same.
 
-usage: python -m tests.benchmarks.controllers [--topics N] [--repeats N] [--ours]
+usage: python -m tests.benchmarks.controllers [--topics N] [--repeats N] [--ours] [--traced]
 
 Topics have 1,000 partitions of three replicas, all led by one broker. Runs of both take turns; medians are printed, and
-the ratio of each. `--ours` measures ours alone, as does a machine without a JVM and Kafka's jars. Exit code 0.
+the ratio of each. `--ours` measures ours alone, as does a machine without a JVM and Kafka's jars; `--traced` has ours
+that write raw traces in the place of Kafka. Exit code 0.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
+from enum import Enum
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -77,13 +79,19 @@ def framed(request: Any) -> bytes:
     return frame(request_bytes(header, b"\0" + entity_bytes(request)))
 
 
+class Side(Enum):
+    OURS = "ours"
+    KAFKA = "Kafka"
+    TRACED = "ours that write traces"
+
+
 class Quorum:
     """Three controllers; what is asked is asked of the active one."""
 
-    def __init__(self, folder: Path, is_kafka: bool) -> None:
-        self.is_kafka, self._folder = is_kafka, folder
+    def __init__(self, folder: Path, side: Side) -> None:
+        self.is_kafka, self._folder = side is Side.KAFKA, folder
         with redirect_stdout(StringIO()):
-            self.nodes = Controllers(folder, _SETTINGS)
+            self.nodes = Controllers(folder, _SETTINGS, records=side is Side.TRACED)
         self.active = VOTERS[0]
         self._connection: Connection | None = None
 
@@ -238,9 +246,9 @@ def heartbeats(quorum: Quorum, epochs: dict[int, int]) -> tuple[float, float, fl
     return len(took) / HEARTBEATS_S, 1_000 * sorted(took)[int(0.99 * len(took))], 1_000 * max(took)
 
 
-def measured(folder: Path, is_kafka: bool, topics: int) -> dict[str, float]:
-    """One run of one of both, by the name of the figure."""
-    quorum = Quorum(folder, is_kafka)
+def measured(folder: Path, side: Side, topics: int) -> dict[str, float]:
+    """One run of one side, by the name of the figure."""
+    quorum = Quorum(folder, side)
     found: dict[str, float] = {}
     try:
         for node in VOTERS:
@@ -288,21 +296,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.controllers")
     parser.add_argument("--topics", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--ours", action="store_true")
+    alone = parser.add_mutually_exclusive_group()
+    alone.add_argument("--ours", action="store_true")
+    alone.add_argument("--traced", action="store_true")
     options = parser.parse_args(arguments)
-    why = missing(VERSION, ("java",))
-    if why and not options.ours:
+    other = Side.TRACED if options.traced else Side.KAFKA
+    why = missing(VERSION, ("java",)) if other is Side.KAFKA and not options.ours else ""
+    if why:
         print(f"ours alone: {why}")
-    sides = (False,) if options.ours or why else (False, True)
-    runs: dict[bool, list[dict[str, float]]] = {side: [] for side in sides}
+    sides = (Side.OURS,) if options.ours or why else (Side.OURS, other)
+    runs: dict[Side, list[dict[str, float]]] = {side: [] for side in sides}
     for _ in range(options.repeats):
         for side in sides:
             with scratch() as folder:
                 runs[side].append(measured(folder, side, options.topics))
-    print(f"{'':<58} {'ours':>10} {'Kafka':>10} {'ratio':>7}")
-    for name in runs[False][0]:
+    print(f"{'':<58} {'ours':>10} {other.value:>10} {'ratio':>7}")
+    for name in runs[Side.OURS][0]:
         ours, *others = (statistics.median(run[name] for run in runs[side]) for side in sides)
-        beside = "".join(f" {other:>10,.2f} {ours / other:>7.2f}" for other in others)
+        beside = "".join(f" {one:>10,.2f} {ours / one:>7.2f}" for one in others)
         print(f"{name:<58} {ours:>10,.2f}{beside}")
     return 0
 

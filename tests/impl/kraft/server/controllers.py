@@ -37,9 +37,13 @@ class Controllers:
 
     def __init__(
         self, folder: Path, more: Mapping[str, object] | None = None, formatting: Sequence[str] = (),
-        reach: Reach | None = None, program: Sequence[str] = PROGRAM,
+        reach: Reach | None = None, program: Sequence[str] = PROGRAM, *, records: bool = True,
     ) -> None:  # fmt: skip
-        """more: settings of all of them. formatting: further arguments of `kafka-storage format`."""
+        """more: settings of all of them. formatting: further arguments of `kafka-storage format`.
+
+        records: they write raw traces.
+        """
+        self._records = records
         self._program = program
         self._folder, self._more = folder, {"metadata.max.idle.interval.ms": 100, **(more or {})}
         self.ports = dict(zip(VOTERS, free_ports(len(VOTERS)), strict=True))
@@ -74,9 +78,12 @@ class Controllers:
         return (
             f"process.roles=controller\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
             f"controller.quorum.voters={self.voters(node)}\nlisteners=CONTROLLER://127.0.0.1:{self.ports[node]}\n"
-            f"log.dirs={self._folder}/data{node}\ntrace.file={self.raw_trace(node)}\n"
+            f"log.dirs={self._folder}/data{node}\n"
             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
-        ) + "".join(f"{key}={value}\n" for key, value in self._more.items())
+        ) + "".join(f"{key}={value}\n" for key, value in (self._more | self._recording(node)).items())
+
+    def _recording(self, node: int) -> dict[str, object]:
+        return {"trace.file": self.raw_trace(node)} if self._records else {}
 
     def start(self, node: int) -> None:
         command = [sys.executable, *self._program, str(self.properties(node))]

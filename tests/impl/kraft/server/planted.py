@@ -35,7 +35,6 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
     ),
     "who is fenced stays in its ISRs": ("fenced", "taken_out(image, settings, broker_id)", "()"),
     "replicas outside the ISR are elected": ("elect", "replica in partition.isr", ""),
-    "who does not lead changes the ISR": ("isr.error_of", "request.broker_id != partition.leader", "False"),
     "a new leader does not raise the leader epoch": (
         "Partition.changed", "self.leader_epoch + 1 if leads_anew else self.leader_epoch", "self.leader_epoch",
     ),
@@ -45,8 +44,9 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
         "None",
     ),
 }  # fmt: skip
-"""By name: a function, and what stands in it for what. Who is behind and joins the ISR is not among them: it catches up
-within milliseconds, and 12 seeds have not found it. Conformance does."""
+"""By name: a function, and what stands in it for what. Two are not among them, which 12 seeds have not found, and
+conformance does: who is behind joins the ISR, and catches up within milliseconds; who leads no more changes the ISR,
+and is refused for its leader epoch as well."""
 
 
 def program_of(name: str) -> tuple[str, ...]:
