@@ -171,7 +171,7 @@ class Peers:
         if version < least:
             raise WireError(f"a voter speaks API {key} up to version {version}, and {least} is the least here")
         if isinstance(request, VoteRequest) and request.pre_vote and version < PREVOTE_SINCE:
-            return VoteResponse(ErrorCode.NONE, None, request.epoch, vote_granted=True)  # as Kafka takes it
+            return VoteResponse(ErrorCode.NONE, None, request.epoch, vote_granted=True)  # who knows none refuses none
         is_flexible = bool(request_kind(key, version).__flexible__)
         body = await connection.ask(
             key, version, self._client_id, request_bytes(request, version), is_flexible=is_flexible
