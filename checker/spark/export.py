@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ RENAMES = ("local", "hdfs")  # where a folder gets another name in one step
 SENT_BYTES = 24 << 20  # of steps that a task holds before it sends them off
 HELD_BYTES = 48 << 20  # of steps whose targets a task looks up together: as often it reads its shard's states
 _CODEC = pa.Codec("lz4")
+_TRIES, _PAUSE_S = 25, 0.2
 
 Tick = Callable[[int, int, float], None]
 
@@ -124,10 +125,13 @@ class Draft:
         self._committed = True
 
     def discard(self) -> None:
-        """Delete the draft, unless it was committed."""
-        if not self._committed:
-            with suppress(OSError):  # a task that was given up may still write: the error is the one to report
+        """Delete the draft, unless it was committed: until it is gone, as a task that was given up may still write."""
+        for _ in range(0 if self._committed else _TRIES):
+            with suppress(OSError):  # another error is to be reported
                 self._fs.delete_dir(self._path)
+            sleep(_PAUSE_S)
+            if self._fs.get_file_info(self._path).type is fs.FileType.NotFound:
+                return
 
 
 @dataclass(frozen=True)
