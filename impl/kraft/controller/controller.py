@@ -99,6 +99,11 @@ RESPONSES: dict[type, Callable[[ErrorCode], Response]] = {
 }
 
 
+def check_request(request: Request) -> None:
+    """Raises InvalidFieldError for what no wire could carry."""
+    check("request", request, *RESPONSES)
+
+
 def lease_timer(broker_id: int) -> Timer:
     """The timer at which the controller looks whether a broker's lease has run out."""
     return ("lease", broker_id)
@@ -173,7 +178,7 @@ class Controller:
         What only reads is answered at once, from what is committed. Raises InvalidFieldError for what no wire could
         carry.
         """
-        check("request", request, *RESPONSES)
+        check_request(request)
         check_as("call", Int64, call)
         check_as("now_ms", Int64, now_ms)
         if not self.is_active:

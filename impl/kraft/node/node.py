@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from impl.kraft.controller import Controller
 from impl.kraft.controller import Timer as ControllerTimer
+from impl.kraft.controller.controller import check_request
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.messages import Request
 from impl.kraft.node.codec import RecordCodec, batch_of, snapshot_of
@@ -22,6 +23,7 @@ from impl.kraft.raft.messages import Response as QuorumResponse
 from impl.kraft.records import Batch, Record
 from impl.kraft.storage.batches import Record as StoredRecord
 from impl.kraft.storage.batches import RecordBatch, decode, size_of
+from impl.kraft.storage.effects import AppendToLog
 from impl.kraft.storage.sizes import SnapshotId, StoredSizes
 
 APPLY_TIMER = ("apply",)
@@ -89,6 +91,18 @@ class Node:
     def handle(self, call: int, request: Request, now_ms: int) -> NodeEffects:
         """Decide about a request of a broker or a client, as `Controller.handle`; a `Reply` answers it."""
         return self._done(self._written(self.controller.handle(call, request, now_ms), now_ms), now_ms)
+
+    def handle_all(self, requests: Sequence[tuple[int, Request]], now_ms: int) -> NodeEffects:
+        """As `handle` of one after the other, of which each has its batch; the log has them all at once.
+
+        Raises InvalidFieldError before it decides about any.
+        """
+        for _, request in requests:
+            check_request(request)
+        asked: list[Asked] = []
+        for call, request in requests:
+            asked += self._written(self.controller.handle(call, request, now_ms), now_ms)
+        return appended_at_once(self._done(asked, now_ms))
 
     def handle_quorum(self, call: int, request: QuorumRequest, now_ms: int) -> NodeEffects:
         """A request of another voter, or of an observer, has come; an `Answer` or `AnswerFetch` answers it."""
@@ -241,3 +255,14 @@ class Node:
 
     def _batch_bytes(self, records: Sequence[Record]) -> int:
         return size_of(self._stored(records))
+
+
+def appended_at_once(effects: NodeEffects) -> NodeEffects:
+    """A leader's effects, with one write of all that it appends, which is flushed and fetched at once."""
+    appended = [effect for effect in effects if isinstance(effect, AppendToLog)]
+    if len(appended) < 2:
+        return effects
+    first = effects.index(appended[0])
+    whole = AppendToLog(b"".join(effect.data for effect in appended), appended[0].epoch)
+    others = [effect for effect in effects[first:] if not isinstance(effect, AppendToLog)]
+    return [*effects[:first], whole, *others]

@@ -47,7 +47,10 @@ from impl.kraft.server.entities import NO_TIME, wire_code
 from impl.kraft.server.parts import Parts
 from impl.runtime.entities import read_entity
 
-VERSIONS: Mapping[int, int] = {19: 7, 20: 6, 33: 2, 37: 3, 43: 2, 44: 1, 45: 0, 46: 0, 49: 1, 56: 3, 57: 1}
+ALTER_PARTITION = 56
+VERSIONS: Mapping[int, int] = {
+    19: 7, 20: 6, 33: 2, 37: 3, 43: 2, 44: 1, 45: 0, 46: 0, 49: 1, ALTER_PARTITION: 3, 57: 1,
+}  # fmt: skip
 """By key, the version that is served: of CreateTopics, DeleteTopics, AlterConfigs, CreatePartitions, ElectLeaders,
 IncrementalAlterConfigs, AlterPartitionReassignments, ListPartitionReassignments, AlterClientQuotas, AlterPartition,
 UpdateFeatures."""
@@ -234,6 +237,6 @@ _READ: Mapping[int, tuple[type, Callable[[Any], Parts]]] = {
     45: (moves_request.AlterPartitionReassignmentsRequest, _reassign),
     46: (list_request.ListPartitionReassignmentsRequest, _list_reassignments),
     49: (quotas_request.AlterClientQuotasRequest, quotas_wire.alter_quotas),
-    56: (isr_request.AlterPartitionRequest, _alter_partitions),
+    ALTER_PARTITION: (isr_request.AlterPartitionRequest, _alter_partitions),
     57: (features_request.UpdateFeaturesRequest, features_wire.update_features),
 }

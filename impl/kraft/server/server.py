@@ -9,9 +9,10 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -68,6 +69,8 @@ _FRAME_OVERHEAD_BYTES = 1 << 16
 _MOST_BATCH_BYTES = 100 << 20
 """A fetch is answered with a batch at least, of whatever size; of more than 8 MiB where it takes a broker out of many
 partitions. A follower that could not read it would never go on."""
+_IN_ONE_STEP = frozenset((admin_wire.ALTER_PARTITION,))
+"""APIs whose parts are decided in a step: they are many, and each is little work."""
 _HANDOVER_MS, _POLL_S = 5_000, 0.02
 """How long a leader that stops waits for another one, and how often it looks."""
 SCRAPE_S = 5.0
@@ -332,7 +335,7 @@ class ControllerServer:
         request = quorum_wire.read_request(key, body, version)
         if isinstance(request, FetchRequest):
             self._about.note_fetch(request)
-        found = await self._asked(lambda call, now_ms: self._node.handle_quorum(call, request, now_ms))
+        [found] = await self._asked(lambda calls, now_ms: self._node.handle_quorum(calls[0], request, now_ms))
         return quorum_wire.response_bytes(found, version)
 
     async def _forwarded(self, body: bytes, rights: Rights) -> bytes:
@@ -360,7 +363,7 @@ class ControllerServer:
             return self._about.refused(key, refusal) if is_refused else self._about.response_bytes(key, body), set()
         if key in controller_wire.VERSIONS:
             request = controller_wire.read_request(key, body)
-            reply = RESPONSES[type(request)](refusal) if is_refused else await self._decision(request)
+            reply = RESPONSES[type(request)](refusal) if is_refused else (await self._decisions([request]))[0]
             return controller_wire.response_bytes(reply), {reply.error}
         image = self._node.controller.committed
         if key in access_wire.VERSIONS:
@@ -371,36 +374,44 @@ class ControllerServer:
             parts = admin_wire.read_parts(key, body, image, rights)
             if is_refused:
                 return admin_wire.refused(parts, refusal), set()
-        replies = await asyncio.gather(*map(self._decision, parts.requests))
+        steps = [parts.requests] if key in _IN_ONE_STEP else [[request] for request in parts.requests]
+        replies = list(chain(*await asyncio.gather(*map(self._decisions, steps))))
         return parts.response_bytes(replies), {reply.error for reply in replies}
 
-    async def _decision(self, request: ControllerRequest) -> Any:
-        return await self._asked(lambda call, now_ms: self._node.handle(call, request, now_ms))
+    async def _decisions(self, requests: Sequence[ControllerRequest]) -> list[Any]:
+        """Of one step."""
+        return await self._asked(
+            lambda calls, now_ms: self._node.handle_all(list(zip(calls, requests, strict=True)), now_ms), len(requests)
+        )
 
-    async def _asked(self, step: Callable[[int, int], NodeEffects]) -> Any:
-        """What a step answers, now or later; it is given the number of the call and the time."""
-        self._last_call += 1
-        call = self._last_call
+    async def _asked(self, step: Callable[[Sequence[int], int], NodeEffects], count: int = 1) -> list[Any]:
+        """What a step answers to each of so many calls, now or later; it is given their numbers and the time."""
+        calls = range(self._last_call + 1, self._last_call + 1 + count)
+        self._last_call += count
         self._measures.operation()
-        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        self._calls[call] = answer
+        loop = asyncio.get_running_loop()
+        answers: list[asyncio.Future[object]] = [loop.create_future() for _ in calls]
+        self._calls.update(zip(calls, answers, strict=True))
         asked_ms = self._clock_ms()
 
         def taken(now_ms: int) -> NodeEffects:
             began_ms = self._clock_ms()
             try:
-                return step(call, now_ms)
+                return step(calls, now_ms)
             except InvalidFieldError as error:  # of a request; nothing has changed
-                answer.set_exception(WireError(str(error)))
+                for answer in answers:
+                    if not answer.done():  # its sender may have left
+                        answer.set_exception(WireError(str(error)))
                 return []
             finally:
                 self._measures.processed(began_ms - asked_ms, self._clock_ms() - began_ms)
 
         self._loop.post(taken)
         try:
-            return await answer
+            return await asyncio.gather(*answers)
         finally:
-            self._calls.pop(call, None)
+            for call in calls:
+                self._calls.pop(call, None)
 
     def _answer(self, call: int, response: object) -> None:
         """Who has left is not answered."""

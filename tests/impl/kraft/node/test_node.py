@@ -10,6 +10,7 @@ import pytest
 from impl.kraft.controller import Controller, ControllerSettings
 from impl.kraft.effects import Reply, SetTimer
 from impl.kraft.errors import ErrorCode
+from impl.kraft.fields import InvalidFieldError
 from impl.kraft.messages import BrokerRegistrationRequest, BrokerRegistrationResponse
 from impl.kraft.node import Node, NodeEffect, NodeEffects
 from impl.kraft.node import node as node_module
@@ -18,7 +19,7 @@ from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import Timer
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.records import Record
-from impl.kraft.storage.effects import AppendToLog
+from impl.kraft.storage.effects import AppendToLog, Flush
 
 REGISTRATION = BrokerRegistrationRequest(7, "", UUID(int=1))
 
@@ -68,6 +69,43 @@ def test_an_answer_waits_for_the_flush() -> None:
     assert not replies(node.handle(5, REGISTRATION, 1_002))
     [reply] = replies(node.on_flushed(2, 1_003))
     assert reply == Reply(5, BrokerRegistrationResponse(ErrorCode.NONE, 1)), "the broker epoch is behind LeaderChange"
+
+
+def active() -> Node:
+    node = alone(Objects())
+    node.on_timer(Timer.ELECTION, 1_000)
+    node.on_flushed(1, 1_001)
+    return node
+
+
+def test_requests_of_one_step_are_decided_one_after_the_other_and_written_at_once() -> None:
+    asked = [(call, replace(REGISTRATION, broker_id=call)) for call in (5, 6, 7)]
+    one, other = active(), active()
+    effects = one.handle_all(asked, 1_002)
+    each = [other.handle(*call_and_request, 1_002) for call_and_request in asked]
+    assert log_of(effects) == b"".join(map(log_of, each))
+    assert [type(effect) for effect in effects] == [AppendToLog, Flush]
+    assert replies(one.on_flushed(4, 1_003)) == replies(other.on_flushed(4, 1_003))
+    assert one.controller.committed.registrations == other.controller.committed.registrations
+    assert sorted(one.controller.committed.registrations) == [5, 6, 7]
+
+
+def test_nothing_of_a_step_is_decided_where_a_request_cannot_be() -> None:
+    node = active()
+    wrong = replace(REGISTRATION, broker_id=1 << 40)
+    with pytest.raises(InvalidFieldError):
+        node.handle_all([(5, REGISTRATION), (6, wrong)], 1_002)
+    assert node.raft.voter.log.end_offset == 1 and not node.controller.waiting
+
+
+def test_all_of_a_step_are_refused_by_who_does_not_lead() -> None:
+    node = active()
+    node.raft.resign(1, 1_002)
+    effects = node.handle_all([(5, REGISTRATION), (6, REGISTRATION)], 1_003)
+    assert not log_of(effects)
+    assert [(reply.call, reply.response.error) for reply in effects if isinstance(reply, Reply)] == [
+        (5, ErrorCode.NOT_CONTROLLER), (6, ErrorCode.NOT_CONTROLLER),
+    ]  # fmt: skip
 
 
 def test_who_waits_is_refused_when_the_node_resigns() -> None:
