@@ -194,10 +194,12 @@ def controllers(
     formatting: Sequence[str] = (),
     reach: Reach | None = None,
     program: Sequence[str] = PROGRAM,
+    *,
+    held: bool = True,
 ) -> Iterator[Controllers]:
     """Three that have started, are gone at the end, and have kept the rules of the quorum.
 
-    more, formatting, reach, program: as of `Controllers`.
+    more, formatting, reach, program: as of `Controllers`. held: to the rules, which who loses its disk breaks (R7).
     """
     found = Controllers(folder, more, formatting, reach, program)
     try:
@@ -205,6 +207,7 @@ def controllers(
             found.start(node)
         yield found
         found.kill()
-        found.hold_rules()
+        if held:
+            found.hold_rules()
     finally:
         found.kill()

@@ -54,7 +54,7 @@ def register(cluster: Controllers, leader: int) -> None:
 
 
 def test_controllers_write_snapshots_and_take_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with controllers(tmp_path, SMALL) as cluster:
+    with controllers(tmp_path, SMALL, held=False) as cluster:
         register(cluster, cluster.await_leader())
         until(lambda: all(is_clean(cluster, node) for node in VOTERS), "all write snapshots, and delete their logs")
         killed, emptied = (node for node in VOTERS if node != cluster.await_leader())
