@@ -408,10 +408,12 @@ class ControllerServer:
 
         self._loop.post(taken)
         try:
-            return await asyncio.gather(*answers)
+            return [await answer for answer in answers]
         finally:
-            for call in calls:
+            for call, answer in zip(calls, answers, strict=True):
                 self._calls.pop(call, None)
+                if answer.done() and not answer.cancelled():
+                    answer.exception()  # that of the first was raised for all
 
     def _answer(self, call: int, response: object) -> None:
         """Who has left is not answered."""
