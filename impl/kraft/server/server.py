@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -363,7 +362,7 @@ class ControllerServer:
             return self._about.refused(key, refusal) if is_refused else self._about.response_bytes(key, body), set()
         if key in controller_wire.VERSIONS:
             request = controller_wire.read_request(key, body)
-            reply = RESPONSES[type(request)](refusal) if is_refused else (await self._decisions([request]))[0]
+            reply = RESPONSES[type(request)](refusal) if is_refused else await self._decision(request)
             return controller_wire.response_bytes(reply), {reply.error}
         image = self._node.controller.committed
         if key in access_wire.VERSIONS:
@@ -374,9 +373,15 @@ class ControllerServer:
             parts = admin_wire.read_parts(key, body, image, rights)
             if is_refused:
                 return admin_wire.refused(parts, refusal), set()
-        steps = [parts.requests] if key in _IN_ONE_STEP else [[request] for request in parts.requests]
-        replies = list(chain(*await asyncio.gather(*map(self._decisions, steps))))
+        if key in _IN_ONE_STEP:
+            replies = await self._decisions(parts.requests)
+        else:
+            replies = await asyncio.gather(*map(self._decision, parts.requests))
         return parts.response_bytes(replies), {reply.error for reply in replies}
+
+    async def _decision(self, request: ControllerRequest) -> Any:
+        [reply] = await self._asked(lambda calls, now_ms: self._node.handle(calls[0], request, now_ms))
+        return reply
 
     async def _decisions(self, requests: Sequence[ControllerRequest]) -> list[Any]:
         """Of one step."""
