@@ -18,13 +18,12 @@ from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, Send
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Leader
 from impl.kraft.raft.voter import Voter
-from impl.kraft.storage.batches import headers
+from impl.kraft.storage.batches import entries_of
 from impl.kraft.storage.effects import AppendToLog, InstallSnapshot, Persist, TruncateLog
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.storage import QuorumStorage
 
 _MOST_LOG_BYTES = 1 << 40
-Batches = list[tuple[int, int, int]]
 
 
 class RawTrace:
@@ -42,7 +41,7 @@ class RawTrace:
     def started(self, storage: QuorumStorage) -> None:
         """What is on the disk of a process that has recovered it."""
         log = storage.log
-        found = _batches(log.read(log.start_offset, _MOST_LOG_BYTES))
+        found = entries_of(log.read(log.start_offset, _MOST_LOG_BYTES))
         self._write(
             "started", voters=self._voters, election=election_of(storage.election), start_offset=log.start_offset,
             batches=found,
@@ -54,7 +53,7 @@ class RawTrace:
             case Persist(state=state):
                 self._write("persisting", election=election_of(state))
             case AppendToLog(data=data):
-                self._write("appended", batches=_batches(data))
+                self._write("appended", batches=entries_of(data))
             case TruncateLog(end_offset=end_offset):
                 self._write("truncated", end_offset=end_offset)
             case InstallSnapshot(snapshot_id=snapshot_id):
@@ -96,11 +95,6 @@ class RawTrace:
         self._number += 1
         about = {"node": self._node, "process": self._process, "number": self._number, "mono_ns": time.monotonic_ns()}
         self._file.write(msgspec.json.encode({**about, "event": event, **fields}) + b"\n")
-
-
-def _batches(data: bytes) -> Batches:
-    """End offset, epoch and checksum of each."""
-    return [(header.end_offset, header.epoch, header.crc) for _, header in headers(data)]
 
 
 def election_of(state: ElectionState | None) -> dict[str, int | None] | None:

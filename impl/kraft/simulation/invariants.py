@@ -10,30 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Follower, Leader
 from impl.kraft.raft.voter import Voter
-from impl.kraft.storage.batches import headers
+from impl.kraft.storage.batches import Entry
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.sizes import SnapshotId
 
 
 class BrokenRuleError(AssertionError):
     """A rule of the quorum does not hold."""
-
-
-class Entry(NamedTuple):
-    """A batch of a log. crc: of what is in it."""
-
-    end_offset: int
-    epoch: int
-    crc: int
-
-
-def entries_of(data: bytes) -> list[Entry]:
-    return [Entry(header.end_offset, header.epoch, header.crc) for _, header in headers(data)]
 
 
 def is_alike(one: ElectionState, other: ElectionState) -> bool:

@@ -15,7 +15,8 @@ from typing import Any
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Leader
 from impl.kraft.raft.voter import Voter
-from impl.kraft.simulation.invariants import Entry, Rules
+from impl.kraft.simulation.invariants import Rules
+from impl.kraft.storage.batches import Entry
 from impl.kraft.storage.election import ElectionState
 from traces.events import end_line, event_line, header_line
 

@@ -15,7 +15,8 @@ from impl.kraft.raft.messages import FetchRequest, VoteRequest
 from impl.kraft.raft.roles import Follower, Leader, Role, Unattached
 from impl.kraft.raft.settings import RaftSettings
 from impl.kraft.raft.voter import Voter
-from impl.kraft.simulation.invariants import Entry, Rules
+from impl.kraft.simulation.invariants import Rules
+from impl.kraft.storage.batches import Entry
 from impl.kraft.storage.election import ElectionState
 
 Event = dict[str, Any]

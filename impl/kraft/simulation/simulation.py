@@ -33,10 +33,10 @@ from impl.kraft.recovered import recovered_ends
 from impl.kraft.simulation.contact import Contact
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.histories import Clients, check
-from impl.kraft.simulation.invariants import Rules, entries_of
+from impl.kraft.simulation.invariants import Rules
 from impl.kraft.simulation.rot import Rot, flip, rot_in
 from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, Kind, Plan, Step
-from impl.kraft.storage.batches import Record
+from impl.kraft.storage.batches import Record, entries_of
 from impl.kraft.storage.errors import BitRotError, DiskFullError, StorageEndedError
 from impl.kraft.storage.log import LogSettings, PendingFlush
 from impl.kraft.storage.simulated_disk import Fault, PowerLossError, ProcessKilledError, SimulatedDisk

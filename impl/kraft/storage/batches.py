@@ -150,6 +150,19 @@ def headers(data: bytes | memoryview) -> Iterator[tuple[int, Header]]:
         at += header.size_bytes
 
 
+class Entry(NamedTuple):
+    """What tells a batch of a log from any other. crc: of what is in it."""
+
+    end_offset: int
+    epoch: int
+    crc: int
+
+
+def entries_of(data: bytes) -> list[Entry]:
+    """Raises BatchError."""
+    return [Entry(header.end_offset, header.epoch, header.crc) for _, header in headers(data)]
+
+
 def decode(data: bytes | memoryview, at: int = 0) -> RecordBatch:
     """The batch that begins at a position. Raises BatchError."""
     header = header_at(data, at)

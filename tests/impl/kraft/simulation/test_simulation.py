@@ -14,10 +14,10 @@ import pytest
 
 from impl.kraft.raft import Raft
 from impl.kraft.simulation.__main__ import main
-from impl.kraft.simulation.invariants import Entry
 from impl.kraft.simulation.shrinking import CALM, failure, shrunk
 from impl.kraft.simulation.simulation import NotRecoveredError, Simulation
 from impl.kraft.simulation.swarm import Kind, Plan, Step, plan_of
+from impl.kraft.storage.batches import Entry
 from tests.conftest import ROOT
 from tests.impl.kraft.simulation.planted import fault_planted, seeds_until_found
 
