@@ -59,13 +59,6 @@ PREVOTE_SINCE = 2
 """The version of Vote."""
 _OF_ALL = frozenset((ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
 """Errors of a whole response: of who is from elsewhere, or may not ask."""
-_RESPONSE_SCHEMAS: Mapping[int, type] = {
-    52: vote_response.VoteResponse,
-    53: begin_response.BeginQuorumEpochResponse,
-    54: end_response.EndQuorumEpochResponse,
-    1: fetch_response.FetchResponse,
-    59: snapshot_response.FetchSnapshotResponse,
-}
 _KEYS: Mapping[type[Request], int] = {
     VoteRequest: 52,
     BeginQuorumEpochRequest: 53,
@@ -261,7 +254,8 @@ def refused(key: int, error: ErrorCode, version: int | None = None) -> bytes:
 
 
 def _response_entity(response: Response) -> Any:
-    kind = _RESPONSE_SCHEMAS[_RESPONSE_KEYS[type(response)]]
+    key = _RESPONSE_KEYS[type(response)]
+    kind = response_kind(key, VERSIONS[key])
     code, is_of_all = wire_code(response.error), response.error in _OF_ALL
     topics = () if is_of_all else (_topic(response, code),)  # another cluster's partitions are nobody's business
     found: dict[str, Any] = {"responses" if kind is fetch_response.FetchResponse else "topics": topics}
