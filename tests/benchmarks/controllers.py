@@ -1,10 +1,10 @@
 """Three controllers of ours, and three of Apache Kafka 4.3.1, each a process on this machine, asked for the same.
 
-usage: python -m tests.benchmarks.controllers [--topics N] [--repeats N] [--ours] [--traced]
+usage: python -m tests.benchmarks.controllers [--topics N] [--repeats N] [--ours | --traced | --uvloop]
 
 Topics have 1,000 partitions of three replicas, all led by one broker. Runs of both take turns; medians are printed, and
-the ratio of each. `--ours` measures ours alone, as does a machine without a JVM and Kafka's jars; `--traced` has ours
-that write raw traces in the place of Kafka. Exit code 0.
+the ratio of each. `--ours` measures ours alone, as does a machine without a JVM and Kafka's jars; `--traced` and
+`--uvloop` have ours in the place of Kafka that write raw traces, or run on uvloop. Exit code 0.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tests.cluster import kafka
 from tests.cluster.processes import ManagedProcess
 from tests.impl.kraft.released import VERSION
 from tests.impl.kraft.server.admin_requests import creation, new_topic
-from tests.impl.kraft.server.controllers import CLUSTER, VOTERS, Controllers
+from tests.impl.kraft.server.controllers import CLUSTER, PROGRAM, VOTERS, Controllers
 
 BROKERS = (11, 12, 13)
 LEADER, OTHERS = BROKERS[0], BROKERS[1:]
@@ -82,7 +82,8 @@ def framed(request: Any) -> bytes:
 class Side(Enum):
     OURS = "ours"
     KAFKA = "Kafka"
-    TRACED = "ours that write traces"
+    TRACED = "ours, traced"
+    UVLOOP = "on uvloop"
 
 
 class Quorum:
@@ -91,7 +92,8 @@ class Quorum:
     def __init__(self, folder: Path, side: Side) -> None:
         self.is_kafka, self._folder = side is Side.KAFKA, folder
         with redirect_stdout(StringIO()):
-            self.nodes = Controllers(folder, _SETTINGS, records=side is Side.TRACED)
+            program = (*PROGRAM, *(("--uvloop",) if side is Side.UVLOOP else ()))
+            self.nodes = Controllers(folder, _SETTINGS, program=program, records=side is Side.TRACED)
         self.active = VOTERS[0]
         self._connection: Connection | None = None
 
@@ -296,11 +298,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.controllers")
     parser.add_argument("--topics", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=5)
-    alone = parser.add_mutually_exclusive_group()
-    alone.add_argument("--ours", action="store_true")
-    alone.add_argument("--traced", action="store_true")
+    beside = parser.add_mutually_exclusive_group()
+    beside.add_argument("--ours", action="store_true")
+    beside.add_argument("--traced", dest="other", action="store_const", const=Side.TRACED)
+    beside.add_argument("--uvloop", dest="other", action="store_const", const=Side.UVLOOP)
     options = parser.parse_args(arguments)
-    other = Side.TRACED if options.traced else Side.KAFKA
+    other = options.other or Side.KAFKA
     why = missing(VERSION, ("java",)) if other is Side.KAFKA and not options.ours else ""
     if why:
         print(f"ours alone: {why}")
@@ -310,11 +313,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for side in sides:
             with scratch() as folder:
                 runs[side].append(measured(folder, side, options.topics))
-    print(f"{'':<58} {'ours':>10} {other.value:>10} {'ratio':>7}")
+    print(f"{'':<58} {'ours':>10} {other.value:>12} {'ratio':>7}")
     for name in runs[Side.OURS][0]:
         ours, *others = (statistics.median(run[name] for run in runs[side]) for side in sides)
-        beside = "".join(f" {one:>10,.2f} {ours / one:>7.2f}" for one in others)
-        print(f"{name:<58} {ours:>10,.2f}{beside}")
+        compared = "".join(f" {one:>12,.2f} {ours / one:>7.2f}" for one in others)
+        print(f"{name:<58} {ours:>10,.2f}{compared}")
     return 0
 
 

@@ -123,6 +123,8 @@ def handle_vote(voter: Voter, request: VoteRequest) -> Response:
         return voter.response(request, error)
     voter.hear_of(request.epoch, None)
     is_granted = would_grant(voter, request) if request.pre_vote else grant(voter, request)
+    if request.pre_vote and not is_granted:
+        ask_again(voter, request.candidate_id)
     return VoteResponse(ErrorCode.NONE, voter.election.leader, voter.epoch, is_granted)
 
 
@@ -146,6 +148,14 @@ def would_grant(voter: Voter, request: VoteRequest) -> bool:
     return not is_led and voter.log.is_as_good(request.last_epoch, request.last_offset)
 
 
+def ask_again(voter: Voter, other: int) -> None:
+    """Another one asks, and has too short a log: it has lost its leader since it refused, and would not refuse now."""
+    role = voter.role
+    if isinstance(role, Prospective) and other in role.refused:
+        voter.role = replace(role, refused=role.refused - {other})
+        ask_for_vote(voter, other)
+
+
 # Leaders that come and go.
 
 
@@ -167,7 +177,7 @@ def handle_end(voter: Voter, request: EndQuorumEpochRequest) -> Response:
     if error is ErrorCode.NONE:
         voter.hear_of(request.epoch, request.leader_id)
         if isinstance(voter.role, Follower) and voter.election.leader == request.leader_id:
-            voter.role = replace(voter.role, has_fetched=False)
+            voter.role = replace(voter.role, has_fetched=False, is_left=True)
             voter.set_timer(Timer.ELECTION, backoff_ms(voter, request.preferred_successors))
     return voter.response(request, error)
 

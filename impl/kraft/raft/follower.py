@@ -75,8 +75,14 @@ def on_fetch_response(voter: Voter, request: FetchRequest, response: FetchRespon
         voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)
         return
     receiving = None if response.snapshot_id is None else Receiving(response.snapshot_id)
-    voter.role = Follower(has_fetched=True, receiving=receiving)
-    voter.set_timer(Timer.ELECTION, voter.settings.fetch_timeout_ms)
+    go_on(voter, role, receiving)
+
+
+def go_on(voter: Voter, role: Follower, receiving: Receiving | None) -> None:
+    """Its leader has answered, and has a fetch timeout to answer again; unless it has resigned since."""
+    voter.role = Follower(has_fetched=not role.is_left, receiving=receiving, is_left=role.is_left)
+    if not role.is_left:
+        voter.await_fetch()
 
 
 def is_taken_in(voter: Voter, response: FetchResponse) -> bool:
@@ -154,8 +160,7 @@ def on_piece(voter: Voter, request: FetchSnapshotRequest, response: FetchSnapsho
         return
     position = request.position + len(response.data)
     voter.freezing = position >= response.size_bytes
-    voter.role = Follower(has_fetched=True, receiving=Receiving(request.snapshot_id, position))
-    voter.set_timer(Timer.ELECTION, voter.settings.fetch_timeout_ms)
+    go_on(voter, role, Receiving(request.snapshot_id, position))
     voter.ask_for(ReceiveSnapshot(request.snapshot_id, request.position, response.data))
     if voter.freezing:
         voter.ask_for(FreezeSnapshot(request.snapshot_id))
@@ -169,7 +174,7 @@ def on_frozen(voter: Voter, snapshot_id: SnapshotId, is_whole: bool) -> None:
     role = voter.role
     if not isinstance(role, Follower) or role.receiving is None:
         return  # the epoch has ended since: what to fetch, the next leader says
-    voter.role = Follower(has_fetched=True, backs_off=not is_whole)
+    voter.role = replace(role, receiving=None, backs_off=not is_whole)
     if is_whole:
         voter.log.restart_at(snapshot_id)
         voter.high_watermark = snapshot_id[0]

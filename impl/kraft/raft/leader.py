@@ -48,13 +48,13 @@ def begin(voter: Voter, other: int) -> None:
 
 
 def resign(voter: Voter) -> None:
-    """Lead no more, and tell who is the best to come next."""
+    """Lead no more, and tell who is the best to come next: that one last, since the others would refuse it before."""
     role = voter.role
     assert isinstance(role, Leader)
     voter.leave_office()
     voter.role = Resigned()
     successors = tuple(sorted(role.ends, key=lambda other: (-role.ends[other], other)))
-    for other in voter.settings.others:
+    for other in reversed(successors):
         voter.send(other, EndQuorumEpochRequest(voter.settings.cluster_id, voter.node_id, voter.epoch, successors))
     voter.await_leader()
 

@@ -69,12 +69,14 @@ class Follower:
     """fetching: its request that is under way. backs_off: the last one failed, and the next has to wait for a timer.
 
     has_fetched: its leader has answered one, and so is alive. receiving: it fetches a snapshot, and nothing else.
+    is_left: its leader has resigned, whatever it has answered before that, and may come later.
     """
 
     fetching: FetchRequest | FetchSnapshotRequest | None = None
     backs_off: bool = False
     has_fetched: bool = False
     receiving: Receiving | None = None
+    is_left: bool = False
 
 
 Role = Unattached | Prospective | Candidate | Leader | Resigned | Follower

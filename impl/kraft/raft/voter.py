@@ -53,6 +53,13 @@ class Voter:
         """Stand unless a leader is heard of within an election timeout."""
         self.set_timer(Timer.ELECTION, self.settings.election_timeout_ms, self.settings.election_timeout_ms)
 
+    def await_fetch(self) -> None:
+        """Stand unless the leader answers a fetch within a fetch timeout, and a part of it that is drawn.
+
+        A leader answers its followers at the same moment; if they stood at the same moment, too, none would win.
+        """
+        self.set_timer(Timer.ELECTION, self.settings.fetch_timeout_ms, self.settings.fetch_timeout_ms // 4)
+
     def persist(self, state: ElectionState) -> None:
         """Nothing that is asked for after this happens before the state is on disk."""
         if state != self.election:
@@ -92,7 +99,7 @@ class Voter:
             self.await_leader()
         else:
             self.role = Follower()
-            self.set_timer(Timer.ELECTION, self.settings.fetch_timeout_ms)
+            self.await_fetch()
 
     def leave_office(self) -> None:
         """A leader leads no more: fetches that wait are answered (KAFKA-10677), the controller hears of it."""

@@ -131,6 +131,39 @@ def test_who_has_fetched_from_its_leader_would_vote_for_nobody_until_that_resign
     assert raft.voter.epoch == 1 and raft.voter.election.voted_for is None
 
 
+def test_who_refused_before_it_missed_its_leader_too_is_asked_again() -> None:
+    """Of two followers of a leader that has died the first that asks is refused, and the second has the shorter log."""
+    raft = following(end=1)
+    raft.on_timer(Timer.ELECTION, 2_000)
+    granted(raft, 2, pre_vote=True, yes=False)
+    effects = raft.handle(3, VoteRequest("", 0, 2, 1, 0, 0, pre_vote=True), 2_010)
+    assert of(Answer, effects) == [Answer(3, VoteResponse(ErrorCode.NONE, 1, 1, False))]
+    assert of(Send, effects) == [Send(2, VoteRequest("", 2, 0, 1, 1, 1, pre_vote=True))]
+    granted(raft, 2, pre_vote=True)
+    assert isinstance(raft.voter.role, Candidate)
+
+
+def test_what_a_leader_has_answered_before_it_resigned_puts_nobody_off() -> None:
+    """It comes after the news, over another connection."""
+    raft = following(end=1)
+    raft.handle(1, EndQuorumEpochRequest("", 1, 1, (0, 2)), 0)
+    late = received(raft, FetchResponse(ErrorCode.NONE, 1, 1, 1, records=batch(1, 1)))
+    assert [type(effect) for effect in late] == [AppendToLog, Flush, Committed], "and its timer stays as it is"
+    question = VoteRequest("", 0, 2, 1, 1, 2, pre_vote=True)
+    assert of(Answer, raft.handle(2, question, 0))[0].response.vote_granted  # type: ignore[union-attr]  # it is answered
+
+
+def test_followers_draw_when_they_stand_and_a_leader_that_resigns_tells_its_successor_last() -> None:
+    """Who hears of it at once is refused by those that have not."""
+    assert of(SetTimer, received(following(), FetchResponse(ErrorCode.NONE, 1, 1, 0))) == [
+        SetTimer(Timer.ELECTION, 2_000, 500)
+    ]
+    raft = leading()
+    raft.handle(1, fetch(2, 1, watermark=1), 10)
+    told = [send for send in of(Send, raft.resign(1, 20)) if isinstance(send.request, EndQuorumEpochRequest)]
+    assert [(send.to, send.request.preferred_successors) for send in told] == [(1, (2, 1)), (2, (2, 1))]  # type: ignore[union-attr]  # as above
+
+
 def test_a_refusal_is_no_vote_and_who_cannot_win_stands_again_soon() -> None:
     raft = voter(uses_prevote=False)
     raft.on_timer(Timer.ELECTION, 1_000)

@@ -81,7 +81,7 @@ def test_what_clients_see_can_fail(fault: str, rule: str) -> None:
     """A controller that answers too early, or once it is deposed, breaks no rule of the quorum; its clients tell."""
     with fault_planted(fault):
         shrinking = importlib.import_module("impl.kraft.simulation.shrinking")
-        plan = importlib.import_module("impl.kraft.simulation.swarm").plan_of(13 if fault.startswith("deposed") else 1)
+        plan = importlib.import_module("impl.kraft.simulation.swarm").plan_of(7 if fault.startswith("deposed") else 1)
         assert shrinking.failure(plan) == f"NotLinearizableError: {rule}"
     Simulation(plan_of(plan.seed)).go()
 
