@@ -13,13 +13,15 @@ from impl.runtime.client import ask
 from impl.runtime.wire import Reader, WireError
 from tests.cluster.kafka import tool, until
 from tests.impl.kraft.released import VERSION, released
-from tests.impl.kraft.server.controllers import VOTERS, controllers
+from tests.impl.kraft.server.controllers import PROGRAM, VOTERS, controllers
 
 pytestmark = pytest.mark.long("three processes")
+on_each_loop = pytest.mark.parametrize("program", [PROGRAM, (*PROGRAM, "--uvloop")], ids=["asyncio", "uvloop"])
 
 
-def test_a_leader_that_is_killed_is_followed_by_another(tmp_path: Path) -> None:
-    with controllers(tmp_path) as cluster:
+@on_each_loop
+def test_a_leader_that_is_killed_is_followed_by_another(tmp_path: Path, program: tuple[str, ...]) -> None:
+    with controllers(tmp_path, program=program) as cluster:
         first = cluster.await_leader()
         epoch = cluster.quorum_of(first)["epoch"]
         cluster.processes[first].kill()
@@ -36,9 +38,10 @@ def test_a_leader_that_is_killed_is_followed_by_another(tmp_path: Path) -> None:
         assert logs[0] and all(log.startswith(logs[0]) for log in logs)
 
 
-def test_a_leader_that_is_told_to_stop_resigns(tmp_path: Path) -> None:
+@on_each_loop
+def test_a_leader_that_is_told_to_stop_resigns(tmp_path: Path, program: tuple[str, ...]) -> None:
     """It goes once another one leads, which has heard of it, and has not waited until its fetches time out."""
-    with controllers(tmp_path) as cluster:
+    with controllers(tmp_path, program=program) as cluster:
         first = cluster.await_leader()
         assert cluster.processes[first].terminate() == 0
         cluster.await_leader(tuple(node for node in VOTERS if node != first))
