@@ -129,9 +129,14 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, version: str, controllers: int, brokers: int) -> Iterator[Cluster]:
-    """A cluster that is formatted and not started. In the end its processes are gone; the folder stays."""
-    made = _configured(folder, version, controllers, brokers)
+def cluster(
+    folder: Path, version: str, controllers: int, brokers: int, more: Mapping[str, object] | None = None
+) -> Iterator[Cluster]:
+    """A cluster that is formatted and not started. In the end its processes are gone; the folder stays.
+
+    more: settings of all nodes.
+    """
+    made = _configured(folder, version, controllers, brokers, more or {})
     try:
         first, *others = made.nodes.values()
         first.format(_random_id())
@@ -143,7 +148,7 @@ def cluster(folder: Path, version: str, controllers: int, brokers: int) -> Itera
             node.kill()
 
 
-def _configured(folder: Path, version: str, controllers: int, brokers: int) -> Cluster:
+def _configured(folder: Path, version: str, controllers: int, brokers: int, more: Mapping[str, object]) -> Cluster:
     ports = free_ports(controllers + brokers)
     voters = {FIRST_CONTROLLER + number: ports.pop() for number in range(controllers)}
     common = {
@@ -154,6 +159,7 @@ def _configured(folder: Path, version: str, controllers: int, brokers: int) -> C
         "broker.heartbeat.interval.ms": HEARTBEAT_MS,
         "replica.lag.time.max.ms": LAG_MS,
         "log.cleaner.dedupe.buffer.size": 2 << 20,  # of 128 MiB by default, which the heap has no room for
+        **more,
     }
     nodes, bootstrap = dict[int, Node](), dict[int, str]()
     for node_id, port in voters.items():

@@ -41,18 +41,26 @@ class Driver:
 
     def run(self, steps: Sequence[Step]) -> None:
         """Start everything, take the steps, and wait until all brokers run. Raises ApacheError."""
+        self.begin()
+        for step in steps:
+            self.take(step)
+        self._end()
+
+    def begin(self) -> None:
+        """Start everything, and wait until all brokers run. Raises ApacheError."""
         for node in self.cluster.controllers:
             node.start()
         for node in self.cluster.brokers:
             self._start(node)
         for node in self.cluster.brokers:
             self._await(node)
-        for step in steps:
-            is_done = self._topic(step) if step.do in OF_TOPIC else self._process(step)
-            self.skipped += not is_done
-            self.say(f"{step.do} {step.topic or step.node}{'' if is_done else ' (not done)'}")
-            time.sleep(step.wait_s)
-        self._end()
+
+    def take(self, step: Step) -> None:
+        """Raises ApacheError."""
+        is_done = self._topic(step) if step.do in OF_TOPIC else self._process(step)
+        self.skipped += not is_done
+        self.say(f"{step.do} {step.topic or step.node}{'' if is_done else ' (not done)'}")
+        time.sleep(step.wait_s)
 
     def _end(self) -> None:
         for node in self.cluster.nodes.values():
