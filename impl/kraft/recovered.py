@@ -9,8 +9,6 @@ from impl.kraft.raft import Raft
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.storage.storage import QuorumStorage
 
-_MOST_LOG_BYTES = 1 << 40
-
 
 def recovered_ends(storage: QuorumStorage) -> LogEnds:
     log = storage.log
@@ -27,9 +25,9 @@ def recovered_node(
     """A controller's: the newest snapshot is loaded, what follows it is there to be applied. Raises ValueError."""
     latest = storage.snapshots.latest
     if latest is None:
-        return Node(raft, Controller(settings), codec, storage.log.read(0, _MOST_LOG_BYTES), snapshots)
+        return Node(raft, Controller(settings), codec, storage.log.read(0), snapshots)
     controller = Controller.load(settings, snapshot_of(latest, storage.snapshots.read(latest), codec))
-    return Node(raft, controller, codec, storage.log.read(latest[0], _MOST_LOG_BYTES), snapshots)
+    return Node(raft, controller, codec, storage.log.read(latest[0]), snapshots)
 
 
 def recovered_broker_node(
@@ -37,5 +35,5 @@ def recovered_broker_node(
 ) -> BrokerNode:
     """A broker's: what follows the newest snapshot is there to be applied, once the node has started and loaded it."""
     latest = storage.snapshots.latest
-    log = storage.log.read(0 if latest is None else latest[0], _MOST_LOG_BYTES)
+    log = storage.log.read(0 if latest is None else latest[0])
     return BrokerNode(raft, broker, codec, log, snapshots)

@@ -177,8 +177,7 @@ def handle_end(voter: Voter, request: EndQuorumEpochRequest) -> Response:
     if error is ErrorCode.NONE:
         voter.hear_of(request.epoch, request.leader_id)
         if isinstance(voter.role, Follower) and voter.election.leader == request.leader_id:
-            voter.role = replace(voter.role, has_fetched=False, is_left=True)
-            voter.set_timer(Timer.ELECTION, backoff_ms(voter, request.preferred_successors))
+            follower.miss(voter, voter.role, backoff_ms(voter, request.preferred_successors))
     return voter.response(request, error)
 
 

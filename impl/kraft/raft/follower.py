@@ -71,6 +71,8 @@ def on_fetch_response(voter: Voter, request: FetchRequest, response: FetchRespon
     if not isinstance(role, Follower) or request != role.fetching:
         return
     voter.role = replace(role, fetching=None, backs_off=True)
+    if response is not None and response.error is ErrorCode.NOT_LEADER_OR_FOLLOWER and not role.is_left:
+        miss(voter, voter.role, 0, voter.settings.election_backoff_max_ms)  # it has resigned, or was started again
     if response is None or response.error is not ErrorCode.NONE or not is_taken_in(voter, response):
         voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)
         return
@@ -83,6 +85,12 @@ def go_on(voter: Voter, role: Follower, receiving: Receiving | None) -> None:
     voter.role = Follower(has_fetched=not role.is_left, receiving=receiving, is_left=role.is_left)
     if not role.is_left:
         voter.await_fetch()
+
+
+def miss(voter: Voter, role: Follower, after_ms: int, spread_ms: int = 0) -> None:
+    """Its leader leads no more, and never will again in this epoch: others may stand, and so does this voter, soon."""
+    voter.role = replace(role, has_fetched=False, is_left=True)
+    voter.set_timer(Timer.ELECTION, after_ms, spread_ms)
 
 
 def is_taken_in(voter: Voter, response: FetchResponse) -> bool:

@@ -69,7 +69,7 @@ class Follower:
     """fetching: its request that is under way. backs_off: the last one failed, and the next has to wait for a timer.
 
     has_fetched: its leader has answered one, and so is alive. receiving: it fetches a snapshot, and nothing else.
-    is_left: its leader has resigned, whatever it has answered before that, and may come later.
+    is_left: its leader leads no more, whatever it has answered before that, and may come later.
     """
 
     fetching: FetchRequest | FetchSnapshotRequest | None = None

@@ -8,6 +8,7 @@ is done, so that a process that is killed has done nothing else. `impl.kraft.sim
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,12 @@ import msgspec
 from impl.kraft.effects import Reply
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, Send
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
-from impl.kraft.raft.roles import Leader
+from impl.kraft.raft.roles import Leader, Role
 from impl.kraft.raft.voter import Voter
 from impl.kraft.storage.batches import entries_of
 from impl.kraft.storage.effects import AppendToLog, InstallSnapshot, Persist, TruncateLog
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.storage import QuorumStorage
-
-_MOST_LOG_BYTES = 1 << 40
 
 
 class RawTrace:
@@ -33,7 +32,8 @@ class RawTrace:
         self._file = path.open("ab", buffering=0)
         self._node, self._voters = node, voters
         self._process, self._number = time.monotonic_ns(), 0
-        self._committed, self._seen = 0, b""
+        self._committed = 0
+        self._seen: tuple[type[Role], ElectionState, Mapping[int, int]] | None = None
 
     def close(self) -> None:
         self._file.close()
@@ -41,7 +41,7 @@ class RawTrace:
     def started(self, storage: QuorumStorage) -> None:
         """What is on the disk of a process that has recovered it."""
         log = storage.log
-        found = entries_of(log.read(log.start_offset, _MOST_LOG_BYTES))
+        found = entries_of(log.read(log.start_offset))
         self._write(
             "started", voters=self._voters, election=election_of(storage.election), start_offset=log.start_offset,
             batches=found,
@@ -86,10 +86,10 @@ class RawTrace:
     def saw(self, voter: Voter) -> None:
         """All that a step has led to is done: how the voter is then, where that has changed."""
         self.committed(voter)
-        view = view_of(voter)
-        if (seen := msgspec.json.encode(view)) != self._seen:
+        seen = type(voter.role), voter.election, ends_of(voter)
+        if seen != self._seen:
             self._seen = seen
-            self._write("seen", voter=view)
+            self._write("seen", voter=view_of(voter))
 
     def _write(self, event: str, **fields: Any) -> None:
         self._number += 1
@@ -104,9 +104,11 @@ def election_of(state: ElectionState | None) -> dict[str, int | None] | None:
 
 
 def view_of(voter: Voter) -> dict[str, Any]:
-    role = voter.role
-    ends = role.ends if isinstance(role, Leader) else {}
     return {
-        "role": type(role).__name__, "election": election_of(voter.election),
-        "ends": {str(other): end for other, end in sorted(ends.items())},
+        "role": type(voter.role).__name__, "election": election_of(voter.election),
+        "ends": {str(other): end for other, end in sorted(ends_of(voter).items())},
     }  # fmt: skip
+
+
+def ends_of(voter: Voter) -> Mapping[int, int]:
+    return voter.role.ends if isinstance(voter.role, Leader) else {}

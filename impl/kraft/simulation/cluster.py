@@ -52,7 +52,7 @@ from impl.kraft.simulation import operators
 from impl.kraft.simulation.core import Core, WholeNode
 from impl.kraft.simulation.housekeeping_rules import HousekeepingRules
 from impl.kraft.simulation.metadata_rules import MetadataRules
-from impl.kraft.simulation.simulation import LOG_BYTES, QUIET_MS, Handed, NotRecoveredError, Simulation
+from impl.kraft.simulation.simulation import QUIET_MS, Handed, NotRecoveredError, Simulation
 from impl.kraft.simulation.swarm import ELECTION_MS, Kind, Plan, Step
 from impl.kraft.storage.batches import Record, RecordBatch
 from impl.kraft.storage.sizes import SegmentSize, SnapshotId, SnapshotSize, StoredSizes
@@ -321,7 +321,7 @@ class Cluster(Simulation):
             storage, replayed = self.nodes[number].storage, self.metadata.end_offset
             assert storage is not None
             if end > replayed:
-                data = storage.log.read(replayed, LOG_BYTES)
+                data = storage.log.read(replayed)
                 self.metadata.commit(data, end)
                 self.housekeeping.commit(data, end)
         super().look_at(number, raft)

@@ -46,7 +46,6 @@ DIRECTORY = "/data"
 REQUEST_TIMEOUT_MS = 150
 QUIET_MS = 60 * ELECTION_MS
 QUIET_DELAY_MS = 10
-LOG_BYTES = 1 << 30
 PIECE_BYTES = 200
 
 Handed = Callable[[Core], Sequence[object]]
@@ -153,7 +152,7 @@ class Simulation:
         storage = node.storage = QuorumStorage.open(node.disk, DIRECTORY, settings)
         node.rot = None  # it was of no use any more, or the rules tell
         log = storage.log
-        stored = entries_of(log.read(log.start_offset, LOG_BYTES))
+        stored = entries_of(log.read(log.start_offset))
         self.rules.start(number, storage.election, stored, log.start_offset)
         raft = Raft(self.raft_settings(number), storage.election, recovered_ends(storage))
         node.raft = self.core_of(raft, storage)

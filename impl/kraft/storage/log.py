@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -179,7 +180,7 @@ class Log:
     def sizes(self) -> tuple[SegmentSize, ...]:
         return tuple(SegmentSize(segment.base_offset, segment.size_bytes) for segment in self._segments)
 
-    def read(self, offset: int, size_bytes: int) -> bytes:
+    def read(self, offset: int, size_bytes: int = sys.maxsize) -> bytes:
         """Whole batches from the one with this offset on, at least one, then up to so many bytes; b"" at the end.
 
         Raises LogUseError outside of the log, BitRotError where a batch is no longer what was written.

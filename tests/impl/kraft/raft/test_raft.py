@@ -131,6 +131,17 @@ def test_who_has_fetched_from_its_leader_would_vote_for_nobody_until_that_resign
     assert raft.voter.epoch == 1 and raft.voter.election.voted_for is None
 
 
+def test_who_is_told_that_its_leader_leads_no_more_stands_soon_and_once() -> None:
+    """As when all start again: who led has resigned by that."""
+    raft = following()
+    refused = FetchResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, 1, 1)
+    assert SetTimer(Timer.ELECTION, 10, 1_000) in received(raft, refused, 10)
+    raft.on_timer(Timer.RETRY, 30, 1)
+    assert of(SetTimer, received(raft, refused, 30)) == [SetTimer(Timer.RETRY, 50, peer=1)]
+    question = VoteRequest("", 0, 2, 1, 0, 0, pre_vote=True)
+    assert of(Answer, raft.handle(3, question, 40))[0].response.vote_granted  # type: ignore[union-attr]  # it is answered
+
+
 def test_who_refused_before_it_missed_its_leader_too_is_asked_again() -> None:
     """Of two followers of a leader that has died the first that asks is refused, and the second has the shorter log."""
     raft = following(end=1)
