@@ -18,6 +18,7 @@ from impl.kraft.raft.voter import Voter
 from impl.kraft.simulation.invariants import Rules
 from impl.kraft.storage.batches import Entry
 from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.sizes import SnapshotId
 from traces.events import end_line, event_line, header_line
 
 MOST_BATCHES, MOST_EPOCHS = 16, 12
@@ -172,9 +173,17 @@ class Recording(Rules):
             member.kept = end
             self.record("keep", node, end=end)
 
+    def install(self, node: int, snapshot_id: SnapshotId) -> None:
+        super().install(node, snapshot_id)
+        self.settle(node)
+        member = self.members[node]
+        member.log = [*self.committed_before(node, snapshot_id[0])]
+        member.kept = len(member.log)
+        self.record("replace_log", node, end=member.kept)
+
     def start(self, node: int, stored: ElectionState | None, entries: Sequence[Entry], start_offset: int = 0) -> None:
         """What was being done when the process ended is done, or not, as its disk has it."""
-        member, found = self.members[node], list(entries)
+        member, found = self.members[node], [*self.committed_before(node, start_offset), *entries]
         if member.cutting is not None and member.cutting < len(found):
             member.cutting = None
         self.settle(node)

@@ -9,16 +9,23 @@ from typing import Any
 
 import pytest
 
+from impl.kraft.raft.log_ends import LogEnds
+from impl.kraft.raft.messages import FetchRequest, VoteRequest
+from impl.kraft.raft.roles import Leader
+from impl.kraft.raft.settings import RaftSettings
+from impl.kraft.raft.voter import Voter
 from impl.kraft.simulation.__main__ import main
 from impl.kraft.simulation.recording import MOST_BATCHES, MOST_EPOCHS, Recording
 from impl.kraft.simulation.simulation import Simulation
 from impl.kraft.simulation.swarm import plan_of
+from impl.kraft.storage.batches import Entry
+from impl.kraft.storage.election import ElectionState
 from tests.impl.kraft.simulation.judging import judged
 from tests.impl.kraft.simulation.recorded import MODELS
 
 SEEDS = (1, 2, 3, 5, 10, 107, 111, 245, 252)
-"""Of three voters; among them all steps of the page."""
-LIED_ABOUT = 10
+"""Of three voters; among them all steps of the page but `replace_log`: their voters write no snapshots."""
+LIED_ABOUT = 2
 
 Event = dict[str, Any]
 Lie = Callable[[list[Event]], list[Event]]
@@ -58,6 +65,36 @@ def test_each_run_has_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_runs_are_behaviours_of_the_page() -> None:
     summary = judged({f"seed {seed}": "".join(trace_of(seed)) for seed in SEEDS})
     assert summary.counts["accepted"] == len(SEEDS), summary.verdicts
+
+
+@pytest.mark.long("a kernel")
+def test_a_snapshot_stands_for_what_the_leader_has_written() -> None:
+    """Voter 0 leads, with 1; 2 gets its snapshot, and starts again behind it."""
+    first, lines = Entry(1, 1, 7), list[str]()
+    rules = Recording(3, lines.append, "snapshot")
+    for node in range(3):
+        rules.start(node, None, [])
+    for node in range(2):
+        state = ElectionState(1, None, 0, (0, 1, 2))
+        rules.begin_to_persist(node, state)
+        rules.persist(node, state)
+        if node == 0:
+            rules.send(0, VoteRequest("", 1, 0, 1, 0, 0, False))
+    led = ElectionState(1, 0, None, (0, 1, 2))
+    for node in range(2):
+        rules.append(node, [first])
+        rules.flush(node, 1)
+    rules.send(1, FetchRequest("", 1, 1, 1, 1, 0, 0, 0))
+    leader = Voter(RaftSettings(0, (0, 1, 2)), led, Leader(0, {1: 1, 2: 0}, {}), LogEnds(), high_watermark=1)
+    rules.commit(0, 1, leader)
+    rules.begin_to_persist(2, led)
+    rules.persist(2, led)
+    rules.install(2, (1, 1))
+    rules.start(2, led, [], start_offset=1)
+    rules.close()
+    steps = [json.loads(line).get("action") for line in lines]
+    assert steps[-3:-1] == ["replace_log", "lose_tail"]
+    assert judged({"snapshot": "".join(lines)}).counts["accepted"] == 1
 
 
 def without(action: str) -> Lie:
