@@ -4,7 +4,7 @@ usage: python -m tests.benchmarks [NAME ...]
 names: async_isr whole_process kraft kraft_large diff liveness simulation plain_python proofs mutation conformance list
        validation corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
        impl_scale storage pinning pinning_models heartbeats group streams
-       quorum
+       quorum apache
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks import spark
+from tests.benchmarks.apache import apache
 from tests.benchmarks.conformance import conformance
 from tests.benchmarks.diff import diff
 from tests.benchmarks.group import group
@@ -245,6 +246,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "heartbeats": heartbeats,
     "group": group,
     "streams": streams,
+    "apache": apache,
     **spark.BENCHMARKS,
 }
 

@@ -36,10 +36,10 @@ def conformance() -> None:
     line(f"{PINNING}: one process, with attempts and probes", f"{pinning['all'] / pinning['cpu_s']:,.0f}")
 
 
-def measured(name: str, depth: int | None, jobs: int) -> dict[str, Any]:
+def measured(name: str, depth: int | None, jobs: int, implementation: str = "", setting: str = "") -> dict[str, Any]:
     """`explored`, in a process of its own: the memory that another exploration has left would not count."""
     theirs, ours = FORK.Pipe()
-    process = FORK.Process(target=lambda: ours.send(explored(name, depth, jobs)))
+    process = FORK.Process(target=lambda: ours.send(explored(name, depth, jobs, implementation, setting)))
     process.start()
     ours.close()
     found: dict[str, Any] = theirs.recv()
@@ -47,17 +47,17 @@ def measured(name: str, depth: int | None, jobs: int) -> dict[str, Any]:
     return found
 
 
-def explored(name: str, depth: int | None, jobs: int) -> dict[str, Any]:
-    """An exploration of so many levels, or of all; cpu_s: of all processes."""
+def explored(name: str, depth: int | None, jobs: int, implementation: str, setting: str) -> dict[str, Any]:
+    """An exploration of so many levels, or of all; cpu_s: of all processes. implementation: if not the design's own."""
     from checker.conform.check import ConformOptions, conform
     from checker.conform.loading import load_system
     from checker.lang.loader import load
 
-    design = name.partition("/")[0]
-    model, system = load(name), load_system(design)
-    conform(model, system, design, ConformOptions(max_depth=1))  # compiled before the clock runs
+    driven_by = implementation or name.partition("/")[0]
+    model, system = load(name, setting=setting or None), load_system(driven_by)
+    conform(model, system, driven_by, ConformOptions(max_depth=1))  # compiled before the clock runs
     before = processor_s()
-    report = conform(model, system, design, ConformOptions(jobs, max_depth=depth))
+    report = conform(model, system, driven_by, ConformOptions(jobs, max_depth=depth))
     assert report.divergence is None, report.reason
     cpu_s = processor_s() - before
     driven = sum(report.counts.driven)

@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import (
     CONTROLLER,
     VERSION,
@@ -31,7 +32,6 @@ from tests.cluster.kafka import (
     until,
 )
 from tests.cluster.kafka_proxy import Api, Frame, Kind, Proxies, proxies
-from tests.cluster.processes import free_ports
 
 TOPIC = "records"
 LAG_MS = 10_000

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import random
 import signal
-import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
-_PORTS = range(15_000, 32_000)
-"""Below what Linux gives to connections, and to who listens at port 0, from 32,768 on."""
 _LIBC = ctypes.CDLL(None) if os.uname().sysname == "Linux" else None
 
 
@@ -79,21 +75,6 @@ class ManagedProcess:
         if self._process.poll() is None:
             with suppress(ProcessLookupError):
                 self._process.send_signal(number)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of the loopback interface that nobody listens at just now; different ones.
-
-    They are not of those that the system gives to connections: a server that is down for a while keeps its own.
-    """
-    found = list[int]()
-    while len(found) < count:
-        port = random.SystemRandom().choice(_PORTS)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            if port not in found:
-                found.append(port)
-    return found
 
 
 def _die_with_parent() -> None:

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from impl.runtime.ports import free_ports
 from impl.zookeeper.transaction_log import Logged
 from tests.cluster import zookeeper
-from tests.cluster.processes import ManagedProcess, free_ports
+from tests.cluster.processes import ManagedProcess
 from tests.cluster.proxy import Direction, proxy
 from tests.cluster.zookeeper import Ensemble, Server, remove_folders_of_killed_runs
 

@@ -22,8 +22,9 @@ from pathlib import Path
 import pyspark
 
 from checker.spark.java import java_home
+from impl.runtime.ports import free_ports
 from impl.zookeeper.transaction_log import Logged, read_logs
-from tests.cluster.processes import ManagedProcess, free_ports
+from tests.cluster.processes import ManagedProcess
 from tests.cluster.proxy import Proxy
 
 START_LIMIT_S = 180.0

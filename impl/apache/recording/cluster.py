@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import uuid
@@ -16,6 +14,7 @@ from pathlib import Path
 
 from impl.apache.errors import ApacheError
 from impl.apache.release import jars
+from impl.runtime.ports import free_ports
 
 FIRST_CONTROLLER = 100
 """The ids of controllers count from here, those of brokers from 0."""
@@ -27,8 +26,6 @@ _LIMIT_S = 300.0
 _POLL_S = 0.05
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _HEAP = {"controller": "-Xmx96m", "broker": "-Xmx160m"}
-_PORTS = range(15_000, 32_000)
-"""Below those that the system gives to connections: a node that is down for a while keeps its own."""
 
 
 class Node:
@@ -176,18 +173,6 @@ def _configured(folder: Path, version: str, controllers: int, brokers: int, more
 def _random_id() -> str:
     """As Kafka writes UUIDs. It refuses those that begin with a dash, which a command line takes for an option."""
     return "a" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of the loopback interface that nobody listens at just now; different ones."""
-    found = list[int]()
-    while len(found) < count:
-        port = random.SystemRandom().choice(_PORTS)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            if port not in found:
-                found.append(port)
-    return found
 
 
 def until(happens: Callable[[], bool], what: str, limit_s: float = _LIMIT_S) -> None:

@@ -56,6 +56,12 @@ class Scene:
         if self.driver.skipped > before:
             raise ApacheError(f"{do} {node if node >= 0 else TOPIC} was refused")
 
+    def stop(self, broker: int) -> None:
+        """By SIGTERM; it is gone then. Raises ApacheError."""
+        self.take("terminate", broker)
+        if not self.driver.cluster.nodes[broker].wait(_STOPS_S):
+            raise ApacheError(f"broker {broker} does not stop within {_STOPS_S:g} s")
+
     def restarted(self, broker: int) -> tuple[float, int]:
         """Seconds from the start of a broker until it serves, and how often its registration was refused meanwhile."""
         began, before = time.monotonic(), self._refusals()
@@ -116,11 +122,9 @@ class Scene:
 
 def fenced_holder(scene: Scene) -> Seen:
     """A broker is shut down in order, and started again at once; then again, once its lease is over."""
-    scene.take("terminate", 2)
-    scene.driver.cluster.nodes[2].wait(_STOPS_S)
+    scene.stop(2)
     at_once_s, refused = scene.restarted(2)
-    scene.take("terminate", 2)
-    scene.driver.cluster.nodes[2].wait(_STOPS_S)
+    scene.stop(2)
     time.sleep(1.5 * LEASE_S)
     later_s, refused_later = scene.restarted(2)
     return Seen(refused > refused_later, (
@@ -132,8 +136,7 @@ def fenced_holder(scene: Scene) -> Seen:
 def removed_addition(scene: Scene) -> Seen:
     """[0, 1] are to become [2], and before that is complete, [0]."""
     scene.create((0, 1), {})
-    scene.take("terminate", 2)
-    scene.driver.cluster.nodes[2].wait(_STOPS_S)
+    scene.stop(2)
     scene.take("reassign", replicas=(2,))
     scene.take("reassign", replicas=(0,))
     began = time.monotonic()

@@ -17,9 +17,9 @@ from impl.group.fetch_protocol import ProduceRequest, log_request_bytes, message
 from impl.group.tool import ask
 from impl.group.znodes import COORDINATOR
 from impl.runtime.client import Address
+from impl.runtime.ports import free_ports
 from tests.cluster import stopping
 from tests.cluster.links import Links
-from tests.cluster.processes import free_ports
 from tests.cluster.proxy import Proxy
 from tests.cluster.zookeeper import Ensemble
 from tests.impl.group.forked import ForkedProcess

@@ -27,6 +27,7 @@ from impl.heartbeat.znodes import (
     state_path,
     topic_path,
 )
+from impl.runtime.ports import free_ports
 from impl.runtime.wire import (
     Frames,
     Reader,
@@ -41,7 +42,6 @@ from impl.runtime.wire import (
     request_bytes,
 )
 from impl.zookeeper.znodes import ZnodeError
-from tests.cluster.processes import free_ports
 from tests.cluster.proxy import Proxy
 from tests.cluster.recordings import NotBegunError
 from tests.cluster.running import START_LIMIT_S, RunningCluster

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from uuid import UUID
 
 from impl.runtime.client import Address
+from impl.runtime.ports import free_ports
 from impl.streams.config import StreamsConfig, read_config
 from impl.streams.member import State, Timeouts
 from impl.streams.metadata import TaskId
 from impl.streams.process import MemberProcess
 from impl.streams.recording import GroupWatch
 from tests.cluster.kafka import CONTROLLER, VERSION, Node, broker_config, controller_config, nodes, tool, until
-from tests.cluster.processes import free_ports
 from tests.impl.streams.wire import Wire, wire
 
 SESSION_MS = 5_000

@@ -13,8 +13,9 @@ from impl.kraft.tools.dump_log import main as dump_log
 from impl.kraft.tools.storage import main as storage
 from impl.runtime.client import ask
 from impl.runtime.entities import entity_bytes, read_entity
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import java
-from tests.cluster.processes import ManagedProcess, free_ports
+from tests.cluster.processes import ManagedProcess
 from tests.impl.kraft.released import VERSION
 from tests.impl.kraft.server.controllers import CLUSTER
 

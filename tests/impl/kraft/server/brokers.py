@@ -9,8 +9,9 @@ from pathlib import Path
 from impl.apache.recording.driving import CRASH, SIGTERM, START
 from impl.kraft.tools.dump_log import main as dump_log
 from impl.kraft.tools.storage import main as storage
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import java, tool
-from tests.cluster.processes import ManagedProcess, free_ports
+from tests.cluster.processes import ManagedProcess
 from tests.impl.kraft.released import VERSION
 from tests.impl.kraft.server.controllers import CLUSTER, Controllers
 

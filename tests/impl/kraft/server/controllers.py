@@ -16,8 +16,9 @@ from impl.kraft.simulation.recording import Recording
 from impl.kraft.simulation.replayed import hold, merged
 from impl.kraft.storage.batches import Header, headers
 from impl.kraft.tools.storage import main as storage
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import java, until
-from tests.cluster.processes import ManagedProcess, free_ports
+from tests.cluster.processes import ManagedProcess
 from tests.impl.kraft.server.decided_run import expired, traces
 from tests.impl.kraft.simulation.decided import judged
 from tests.impl.kraft.simulation.judging import judged as quorum_judged

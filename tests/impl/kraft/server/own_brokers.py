@@ -11,9 +11,10 @@ from typing import Any
 
 from impl.apache.recording.driving import CRASH, SIGTERM, START
 from impl.kraft.tools.storage import main as storage
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import until
 from tests.cluster.mesh import CLIENTS, Mesh
-from tests.cluster.processes import ManagedProcess, free_ports
+from tests.cluster.processes import ManagedProcess
 from tests.impl.kraft.server.controllers import CLUSTER, PROGRAM, Controllers, controllers
 
 BROKERS = (11, 12, 13)

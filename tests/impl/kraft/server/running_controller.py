@@ -16,8 +16,8 @@ from impl.kraft.storage.batches import Record
 from impl.kraft.storage.directories import format_directories
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.tools.bootstrap import bootstrap_records
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import until
-from tests.cluster.processes import free_ports
 from tests.impl.kraft.server.controllers import CLUSTER
 
 SCRAM_LEVEL = 11

@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry
 from impl.kraft.broker import BrokerState
 from impl.kraft.records import BROKER_RESOURCE, ConfigRecord
 from impl.kraft.server.broker_measures import BrokerMeasures, gauges
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import until
-from tests.cluster.processes import free_ports
 from tests.impl.kraft.released import released
 from tests.impl.kraft.server.one_broker import ID, OTHER, OneBroker
 from tests.impl.kraft.server.own_brokers import own_cluster

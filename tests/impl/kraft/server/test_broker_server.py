@@ -12,8 +12,8 @@ from impl.kraft.records import Endpoint
 from impl.kraft.server.broker_server import BrokerEndedError, BrokerServer, endpoints_of, require_served
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.tools.storage import main as storage
+from impl.runtime.ports import free_ports
 from impl.runtime.properties import ConfigError
-from tests.cluster.processes import free_ports
 from tests.impl.kraft.server.controllers import CLUSTER
 
 

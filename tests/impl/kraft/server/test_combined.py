@@ -18,8 +18,9 @@ from impl.kraft.config.configuration import load
 from impl.kraft.server.combined import CombinedServer
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.tools.storage import main as storage
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import until
-from tests.cluster.processes import ManagedProcess, free_ports
+from tests.cluster.processes import ManagedProcess
 from tests.impl.kraft.server.clients import Producing, read_all
 from tests.impl.kraft.server.controllers import CLUSTER, PROGRAM, VOTERS, Controllers
 from tests.impl.kraft.server.own_topic import OwnTopic

@@ -26,11 +26,11 @@ from impl.kraft.server.login import LoginError, log_in
 from impl.kraft.server.tls import client_context
 from impl.kraft.tools.bootstrap import scram_record
 from impl.runtime.client import connected
+from impl.runtime.ports import free_ports
 from impl.runtime.properties import ConfigError
 from impl.runtime.wire import RequestHeader, frame, request_bytes
 from tests.cluster.certificates import Authority
 from tests.cluster.kafka import until
-from tests.cluster.processes import free_ports
 from tests.impl.kraft.server.secured import Refused, Wire, plain_module, tls_settings
 
 ASK = 99

@@ -15,8 +15,8 @@ from impl.kraft.controller import Controller, ControllerSettings
 from impl.kraft.image import Image
 from impl.kraft.records import Batch, NoOpRecord
 from impl.kraft.server.measures import ACTIVE, CONTROLLED_SHUTDOWN, FENCED, NOBODY, Measures, Seen
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import until
-from tests.cluster.processes import free_ports
 from tests.impl.controller_runtime import ControllerRuntime
 from tests.impl.kraft.released import VERSION, released
 from tests.impl.kraft.server.alone import OURS, Alone

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import until
-from tests.cluster.processes import ManagedProcess, free_ports
+from tests.cluster.processes import ManagedProcess
 
 pytestmark = pytest.mark.long("four processes")
 

@@ -15,7 +15,7 @@ from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.storage.snapshots import SnapshotWriter
 from impl.kraft.storage.storage import QuorumStorage
 from impl.kraft.tools.storage import main as storage
-from tests.cluster.processes import free_ports
+from impl.runtime.ports import free_ports
 from tests.impl.kraft.server.controllers import CLUSTER
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from impl.kraft.tools.cluster import main
+from impl.runtime.ports import free_ports
 from impl.runtime.wire import Frames, Reader, frame, int16, int32, read_request_header, response_bytes
 from tests.cluster.kafka import CONTROLLER, broker_config, controller_config, missing, nodes, until
-from tests.cluster.processes import free_ports
 from tests.impl.kraft.tools.running import Tool
 
 run = Tool(main)

@@ -11,8 +11,9 @@ from impl.kraft.tools.dump_log import main as dump_log
 from impl.kraft.tools.shell.tool import main as shell
 from impl.kraft.tools.shell.tree import read_snapshot, text_of
 from impl.kraft.tools.storage import main as storage
+from impl.runtime.ports import free_ports
 from tests.cluster.kafka import VERSION, java, missing, tool, until
-from tests.cluster.processes import ManagedProcess, free_ports
+from tests.cluster.processes import ManagedProcess
 
 DUMPED_BY = "4.3.1"
 """It prints control records as the current tool does."""

@@ -1,0 +1,16 @@
+"""Free ports: different ones that one can listen at, and that no connection is given meanwhile."""
+
+from __future__ import annotations
+
+import socket
+
+from impl.runtime.ports import free_ports
+
+
+def test_ports_are_different_free_and_below_those_of_connections() -> None:
+    ports = free_ports(50)
+    assert len(set(ports)) == 50 and max(ports) < 32_768
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", ports[0]))
+        listener.listen()
+        assert ports[0] not in free_ports(50)
