@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
 from tests.cluster.kafka import until
 
@@ -57,6 +59,19 @@ def consumed(address: str, numbers: set[int]) -> set[int]:
     return found
 
 
+def present_ends(consumer: Any, partitions: Sequence[Any]) -> Mapping[Any, int]:
+    """By partition. kafka-python ends with a KeyError where one of them has no leader just then, and others have."""
+    found: dict[Any, int] = {}
+
+    def are_told() -> bool:
+        with suppress(KeyError):
+            found.update(consumer.end_offsets(partitions))
+        return bool(found)
+
+    until(are_told, "all partitions have leaders, and ends")
+    return found
+
+
 def read_all(address: str, partitions: int) -> list[list[int]]:
     """By partition, all that there is up to the present ends, by a consumer that has given itself all of them."""
     from kafka import KafkaConsumer, TopicPartition
@@ -64,7 +79,7 @@ def read_all(address: str, partitions: int) -> list[list[int]]:
     consumer = KafkaConsumer(bootstrap_servers=address, auto_offset_reset="earliest", consumer_timeout_ms=30_000)
     assigned = [TopicPartition(TOPIC, number) for number in range(partitions)]
     consumer.assign(assigned)
-    ends: Mapping[TopicPartition, int] = consumer.end_offsets(assigned)
+    ends = present_ends(consumer, assigned)
     found: list[list[int]] = [[] for _ in assigned]
     left = sum(ends.values())
     for record in consumer if left else ():
