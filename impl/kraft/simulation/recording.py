@@ -177,7 +177,7 @@ class Recording(Rules):
         super().install(node, snapshot_id)
         self.settle(node)
         member = self.members[node]
-        member.log = [*self.committed_before(node, snapshot_id[0])]
+        member.log = [*self.logs[node].entries]
         member.kept = len(member.log)
         self.record("replace_log", node, end=member.kept)
 
