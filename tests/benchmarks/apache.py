@@ -10,7 +10,7 @@ from checker.lang.loader import load
 from checker.validate.corpus import CorpusOptions, validate
 from impl.apache.recording import scenario
 from impl.apache.recording.projection import MODEL
-from impl.apache.recording.record import SETTING, VERSION, record, traced
+from impl.apache.recording.record import VERSION, record, setting_of, traced
 from impl.apache.release import missing
 from tests.benchmarks.conformance import measured
 from tests.benchmarks.printing import line
@@ -51,7 +51,7 @@ def recording() -> None:
     decisions = found.figures["decisions"]
     line("a real cluster ran, s; decisions", f"{ran_s:.0f}; {decisions}")
     line("traces of its logs are made in, s; to the run", f"{traced_s:.2f}; {traced_s / ran_s:.3f}", "0.05")
-    model = load(MODEL, setting=SETTING)
+    model = load(MODEL, setting=setting_of(VERSION))
     validate(model, [("warm", found.text.encode())], CorpusOptions())
     began = time.perf_counter()
     for _ in range(TIMES):

@@ -31,7 +31,7 @@ from tests.cluster.kafka import (
     tool,
     until,
 )
-from tests.cluster.kafka_proxy import Api, Frame, Kind, Proxies, proxies
+from tests.cluster.kafka_proxy import Api, Frame, Gated, Kind, gated
 
 TOPIC = "records"
 LAG_MS = 10_000
@@ -67,7 +67,7 @@ def of_follower(broker: int, *, is_response: bool) -> Kind:
 class Scenario:
     """A cluster behind two proxies, and the steps of the counterexample on it."""
 
-    def __init__(self, version: str, made: dict[int, Node], between: Proxies, ports: Sequence[int]) -> None:
+    def __init__(self, version: str, made: dict[int, Node], between: Gated, ports: Sequence[int]) -> None:
         controller, leader, to_controller, to_leader, *followers = ports
         self.version, self.nodes, self.between = version, made, between
         self.servers = ",".join(f"127.0.0.1:{port}" for port in (to_leader, *followers))
@@ -191,7 +191,7 @@ def lost_expansion(version: str = VERSION, *, in_order: bool = False) -> Outcome
         1: broker_config(first, first, controller, lag),
         2: broker_config(second, second, controller, lag),
     }
-    with nodes(configs, version) as made, proxies() as between:
+    with nodes(configs, version) as made, gated() as between:
         scenario = Scenario(version, made, between, ports)
         try:
             return scenario.run(in_order=in_order)

@@ -1,4 +1,7 @@
-"""The processes of a cluster: controllers and brokers of a release, on ports of the loopback interface."""
+"""The processes of a cluster: controllers and brokers of a release, on ports of the loopback interface.
+
+A node listens at a port that no other is told of: they see it at the port of a proxy (`network`).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from impl.apache.errors import ApacheError
+from impl.apache.recording.network import Network
 from impl.apache.release import jars
 from impl.runtime.ports import free_ports
 
@@ -101,10 +105,10 @@ class Node:
 
 
 class Cluster:
-    """Nodes by id, and the addresses of the brokers, for clients."""
+    """Nodes by id, the addresses of the brokers, for clients, and what is between them all."""
 
-    def __init__(self, nodes: Mapping[int, Node], bootstrap: Mapping[int, str]) -> None:
-        self.nodes, self.bootstrap = nodes, bootstrap
+    def __init__(self, nodes: Mapping[int, Node], bootstrap: Mapping[int, str], network: Network) -> None:
+        self.nodes, self.bootstrap, self.network = nodes, bootstrap, network
 
     @property
     def controllers(self) -> list[Node]:
@@ -133,41 +137,49 @@ def cluster(
 
     more: settings of all nodes.
     """
-    made = _configured(folder, version, controllers, brokers, more or {})
+    network = Network()
     try:
-        first, *others = made.nodes.values()
-        first.format(_random_id())
-        for node in others:
-            node.format_as(first)
-        yield made
+        made = _configured(folder, version, controllers, brokers, more or {}, network)
+        try:
+            first, *others = made.nodes.values()
+            first.format(_random_id())
+            for node in others:
+                node.format_as(first)
+            yield made
+        finally:
+            for node in made.nodes.values():
+                node.kill()
     finally:
-        for node in made.nodes.values():
-            node.kill()
+        network.stop()
 
 
-def _configured(folder: Path, version: str, controllers: int, brokers: int, more: Mapping[str, object]) -> Cluster:
-    ports = free_ports(controllers + brokers)
-    voters = {FIRST_CONTROLLER + number: ports.pop() for number in range(controllers)}
+def _configured(
+    folder: Path, version: str, controllers: int, brokers: int, more: Mapping[str, object], network: Network
+) -> Cluster:
+    ids = [*range(FIRST_CONTROLLER, FIRST_CONTROLLER + controllers), *range(brokers)]
+    ports = free_ports(2 * len(ids))
+    at, seen_at = dict(zip(ids, ports, strict=False)), dict(zip(ids, ports[len(ids) :], strict=True))
+    voters = ",".join(f"{node_id}@127.0.0.1:{seen_at[node_id]}" for node_id in ids[:controllers])
     common = {
         "controller.listener.names": "CONTROLLER",
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-        "controller.quorum.voters": ",".join(f"{node_id}@127.0.0.1:{port}" for node_id, port in voters.items()),
+        "controller.quorum.voters": voters,
         "broker.session.timeout.ms": SESSION_MS,
         "broker.heartbeat.interval.ms": HEARTBEAT_MS,
         "replica.lag.time.max.ms": LAG_MS,
         "log.cleaner.dedupe.buffer.size": 2 << 20,  # of 128 MiB by default, which the heap has no room for
         **more,
     }
-    nodes, bootstrap = dict[int, Node](), dict[int, str]()
-    for node_id, port in voters.items():
-        listeners = {"listeners": f"CONTROLLER://127.0.0.1:{port}"}
-        nodes[node_id] = Node(folder / f"controller{node_id}", version, node_id, "controller", {**common, **listeners})
-    for node_id in range(brokers):
-        address = f"127.0.0.1:{ports.pop()}"
-        bootstrap[node_id] = address
-        listeners = {"listeners": f"PLAINTEXT://{address}", "advertised.listeners": f"PLAINTEXT://{address}"}
-        nodes[node_id] = Node(folder / f"broker{node_id}", version, node_id, "broker", {**common, **listeners})
-    return Cluster(nodes, bootstrap)
+    nodes = dict[int, Node]()
+    for node_id in ids:
+        role, listener = ("broker", "PLAINTEXT") if node_id in range(brokers) else ("controller", "CONTROLLER")
+        listeners = {
+            "listeners": f"{listener}://127.0.0.1:{at[node_id]}",
+            "advertised.listeners": f"{listener}://127.0.0.1:{seen_at[node_id]}",
+        }
+        network.stand_before(node_id, seen_at[node_id], at[node_id])
+        nodes[node_id] = Node(folder / f"{role}{node_id}", version, node_id, role, {**common, **listeners})
+    return Cluster(nodes, {node_id: f"127.0.0.1:{seen_at[node_id]}" for node_id in range(brokers)}, network)
 
 
 def _random_id() -> str:

@@ -64,6 +64,7 @@ class Driver:
 
     def _end(self) -> None:
         for node in self.cluster.nodes.values():
+            self.cluster.network.heal(node.node_id)
             node.signal(signal.SIGCONT)
         for node in self.cluster.controllers:
             if not node.is_running:
@@ -78,6 +79,7 @@ class Driver:
 
     def _process(self, step: Step) -> bool:
         node = self.cluster.nodes[step.node + (FIRST_CONTROLLER if step.do in OF_CONTROLLER else 0)]
+        network = self.cluster.network
         match step.do:
             case "kill" if node.is_running:
                 self._kill(node)
@@ -96,6 +98,14 @@ class Driver:
                 node.kill()
             case "start_controller" if not node.is_running:
                 node.start()
+            case "cut" | "cut_controller":
+                network.cut(node.node_id, step.way)
+            case "delay":
+                network.delay(node.node_id, step.delay_ms)
+            case "copy":
+                network.copy(node.node_id)
+            case "heal" | "heal_controller":
+                network.heal(node.node_id)
             case _:
                 return False
         return True

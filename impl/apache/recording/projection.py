@@ -1,7 +1,9 @@
 """The trace of one partition, in the steps of `kraft/recorded`: what was done to brokers, and what was decided.
 
-A decision implies its request, which is written just before it. The journal and the log have times of one clock; a
-request may land when its sender is dead already, and then the death is written behind the decision.
+A decision implies its request, which is written just before it; where the request for an ISR was seen, it is that one.
+A registration that was refused stands where it can only have been, or is left out. The journal, the network and the
+log have times of one clock; a request may land when its sender is dead already, and then the death is written behind
+the decision.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from impl.apache.recording.decisions import Decision
 from impl.apache.recording.driving import CRASH, SIGTERM, START, Done
@@ -25,6 +28,7 @@ from impl.apache.recording.image import (
     place,
     registration_state,
 )
+from impl.apache.recording.requests import AskedForIsr, Refused, Seen
 from impl.kraft.metadata.encoding import MetadataRecord
 from traces.events import end_line, event_line, header_line
 
@@ -37,6 +41,7 @@ _UNDER_WAY_MS = 2_000
 """For so long a request may lie with a controller whose sender is dead."""
 BATCH_MS = 100
 """A batch of Kafka's has the time at which it was begun: what is decided within it may be younger by as much."""
+NOTHING_SEEN = Seen()
 HEARTBEAT, FENCING = "processBrokerHeartbeat", "maybeFenceStaleBroker"
 _ELECTIONS = ("electLeaders", "electPreferred")
 
@@ -53,9 +58,10 @@ def trace(
     at: Place,
     brokers: int,
     batch_ms: int = BATCH_MS,
+    seen: Seen = NOTHING_SEEN,
 ) -> str:
     """The lines of a partition's trace. about: its name. batch_ms: by how much decisions may be younger than told."""
-    lines = list(Projection(at, brokers, batch_ms).lines(decisions, journal))
+    lines = list(Projection(at, brokers, batch_ms, seen).lines(decisions, journal))
     header = header_line(MODEL, constants={"brokers": brokers}, name=about, silent=SILENT)
     return "".join([header, *lines, end_line(len(lines))])
 
@@ -77,6 +83,7 @@ class Projection:
     at: Place
     brokers: int
     batch_ms: int = BATCH_MS
+    seen: Seen = NOTHING_SEEN
     image: Image = field(default_factory=Image)
     _lives: dict[int, _Life] = field(default_factory=dict)
     _starts: int = 0
@@ -86,9 +93,12 @@ class Projection:
     def lines(self, decisions: Sequence[Decision], journal: Sequence[Done]) -> Iterator[str]:
         self._lives = {broker: _Life() for broker in range(self.brokers)}
         placed = placed_in(decisions, journal, self.batch_ms)
+        refused = refused_in(decisions, self.seen.refused, self.batch_ms)
         for number, decision in enumerate(decisions):
             for done in placed.get(number, ()):
                 yield from self._done(done)
+            for one in refused.get(number, ()):
+                yield from self._refused(one)
             yield from self._decision(decision)
 
     # What was done to brokers.
@@ -106,6 +116,13 @@ class Projection:
         elif done.what == CRASH and life.is_alive:
             self._lives[done.broker] = _Life()
             yield event_line("crash", process)
+
+    def _refused(self, one: Refused) -> Iterator[str]:
+        life, process = self._lives[one.broker], {"process": name(one.broker)}
+        if life.is_alive and self._incarnations.get(one.broker) != life.incarnation:
+            yield event_line("send_registration", process)
+            yield self._event("handle_registration")
+            yield event_line("receive_registration_reply", process)
 
     # What was decided.
 
@@ -176,8 +193,16 @@ class Projection:
         elif operation in _ELECTIONS:
             yield self._event("elect_preferred")
         else:
-            yield event_line("ask_for_isr", {"leader": name(before.leader), "p": "partition0"})
+            asked = next((one for one in self.seen.isr if self._led_to(one, before, after)), None)
+            isr = {} if asked is None else {"isr": names(sorted(asked.isr))}
+            yield event_line("ask_for_isr", {"leader": name(before.leader), "p": "partition0", **isr})
             yield self._event("handle_alter_isr")
+
+    def _led_to(self, asked: AskedForIsr, before: Partition, after: Partition) -> bool:
+        epochs = asked.leader_epoch, asked.partition_epoch, asked.after
+        return (asked.at, asked.leader) == (self.at, before.leader) and epochs == (
+            before.leader_epoch, before.partition_epoch, after.partition_epoch,
+        )  # fmt: skip
 
     def _event(self, action: str, parameters: dict[str, Any] | None = None) -> str:
         """A decision, and the image behind it."""
@@ -245,4 +270,36 @@ def _asks(decision: Decision) -> int | None:
             return int(record.fields["brokerId"])
         if _is_of_lifecycle(record) and decision.operation != FENCING:
             return int(record.fields["brokerId"])
+    return None
+
+
+def refused_in(
+    decisions: Sequence[Decision], refused: Sequence[Refused], batch_ms: int = BATCH_MS
+) -> dict[int, list[Refused]]:
+    """By the number of a decision, the registrations that were refused before it, of those whose place is certain.
+
+    Nothing about their brokers was decided meanwhile, who refused them led, and the incarnation is registered later.
+    """
+    placed: dict[int, list[Refused]] = {}
+    for one in refused:
+        before = next((n for n, other in enumerate(decisions) if other.time_ms > one.answered_ms), len(decisions))
+        leaders = (other.leader for other in reversed(decisions[:before]) if other.leader is not None)
+        meanwhile = (other for other in decisions[:before] if other.time_ms + batch_ms >= one.sent_ms)
+        is_certain = not any(_is_about(other, one.broker) for other in meanwhile)
+        if is_certain and next(leaders, None) == one.controller and _next(decisions[before:], one) == one.incarnation:
+            placed.setdefault(before, []).append(one)
+    return placed
+
+
+def _is_about(decision: Decision, broker: int) -> bool:
+    return any(_is_of_lifecycle(record) and record.fields["brokerId"] == broker for record in decision.records)
+
+
+def _next(decisions: Sequence[Decision], refused: Refused) -> UUID | None:
+    """The incarnation that is registered next under the id."""
+    for decision in decisions:
+        for record in decision.records:
+            if record.type == "REGISTER_BROKER_RECORD" and record.fields["brokerId"] == refused.broker:
+                found: UUID = record.fields["incarnationId"]
+                return found
     return None

@@ -10,24 +10,29 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from impl.apache.errors import ApacheError
-from impl.apache.recording import scenario
+from impl.apache.recording import requests, scenario
 from impl.apache.recording.cluster import DATA, LOG, cluster
 from impl.apache.recording.decisions import decisions, operations
 from impl.apache.recording.driving import CRASH, SIGTERM, Done, Driver, client_library
 from impl.apache.recording.metadata_log import committed, read
-from impl.apache.recording.projection import MODEL, places, trace
+from impl.apache.recording.projection import MODEL, places, refused_in, trace
 from impl.apache.recording.scenario import Step
-from impl.apache.release import missing
+from impl.apache.release import missing, numbers
 
 PROBLEMS = (ApacheError, OSError)
 """What recording raises where a user can mend it."""
 
 VERSION = "4.3.1"
-SETTING = "kafka_4_3"
-_JOURNAL = "journal.json"
+_JOURNAL, _REQUESTS = "journal.json", "requests.ndjson"
 _IDLE = ("NO_OP_RECORD",)
 
 Say = Callable[[str], None]
+
+
+def setting_of(version: str) -> str:
+    """The setting of the spec that a release, or a folder with the jars of a build, is held to. Raises ApacheError."""
+    major, minor = numbers(version)[:2]
+    return f"kafka_{major}_{minor}"
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ def record(
 ) -> Recorded:
     """Carry out a scenario on a new cluster below a folder. about: the name of the run. Raises ApacheError, OSError.
 
-    The folder has the scenario and the journal, too, so that `traced` can be called again.
+    The folder has the scenario, the journal and what brokers asked for, too, so that `traced` can be called again.
     """
     why = missing(version, ("java",))
     if why:
@@ -55,6 +60,7 @@ def record(
         driver.run(steps)
         (folder / _JOURNAL).write_text(json.dumps([asdict(done) for done in driver.journal]))
         made.stop()
+        requests.write(folder / _REQUESTS, made.network.exchanges)
     found = traced(folder, brokers, about)
     return Recorded(found.text, {**found.figures, "steps_not_done": driver.skipped})
 
@@ -68,7 +74,8 @@ def traced(folder: Path, brokers: int, about: str) -> Recorded:
     created = places(found)
     if not created:
         raise ApacheError("no topic was created, so that there is no partition to write a trace of")
-    texts = [trace(f"{about}, {at[0]} {at[1]}", found, journal, at, brokers) for at in created]
+    seen = requests.seen(requests.read(folder / _REQUESTS))
+    texts = [trace(f"{about}, {at[0]} {at[1]}", found, journal, at, brokers, seen=seen) for at in created]
     done = [one.what for one in journal]
     figures = {
         "decisions": sum(any(record.type not in _IDLE for record in one.records) for one in found),
@@ -76,6 +83,9 @@ def traced(folder: Path, brokers: int, about: str) -> Recorded:
         "partitions": len(created),
         "kills": done.count(CRASH),
         "sigterms": done.count(SIGTERM),
+        "isr_requests_seen": len(seen.isr),
+        "refusals": len(seen.refused),
+        "refusals_placed": sum(map(len, refused_in(found, seen.refused).values())),
     }
     return Recorded("".join(texts), figures)
 
@@ -95,10 +105,11 @@ def run(
     with _folder(keep) as folder:
         found = record(folder, version, controllers, brokers, steps, about, say)
     out.write_text(found.text)
+    setting = setting_of(version)
     counts = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in found.figures.items())
     sizes = "" if brokers == 3 else f" --set brokers={brokers}"
     return (
-        f"{counts}\ntrace written to {out}; fencepost trace validate {out} --model {MODEL} --setting {SETTING}{sizes}"
+        f"{counts}\ntrace written to {out}; fencepost trace validate {out} --model {MODEL} --setting {setting}{sizes}"
     )
 
 

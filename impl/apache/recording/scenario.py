@@ -4,7 +4,7 @@
                {"do": "kill", "broker": 0, "wait_s": 6}, {"do": "start", "broker": 0, "wait_s": 5}]}
 
 `wait_s` passes behind a step; `await` waits until a broker runs that was started. A step for which there is no
-occasion, as to kill what does not run, is left out.
+occasion, as to kill what does not run, is left out. `cut`, `delay` and `copy` last until `heal`.
 """
 
 from __future__ import annotations
@@ -17,27 +17,38 @@ from pathlib import Path
 from typing import Any
 
 from impl.apache.errors import ApacheError
+from impl.apache.recording.network import Way
 
-OF_BROKER = ("kill", "terminate", "pause", "resume", "start", "await")
-OF_CONTROLLER = ("kill_controller", "start_controller")
+ON_NETWORK = ("cut", "delay", "copy", "heal")
+OF_BROKER = ("kill", "terminate", "pause", "resume", "start", "await", *ON_NETWORK)
+OF_CONTROLLER = ("kill_controller", "start_controller", "cut_controller", "heal_controller")
 OF_TOPIC = ("create", "delete", "reassign", "cancel", "elect")
 WITH_REPLICAS = ("create", "reassign")
-FAULTS = ("kill", "kill", "terminate", "terminate", "pause", "reassign", "reassign", "topic", "elect")
+CUTS = ("cut", "cut_controller")
+FAULTS = (
+    "kill", "kill", "terminate", "terminate", "pause", "reassign", "reassign", "topic", "elect", "cut", "delay", "copy",
+)  # fmt: skip
 SEEDED_STEPS = 7
 _AWAITED = 0.7
 """How often the next fault waits until a broker that was started again runs."""
+DELAYS_MS = (20, 200, 1_000)
 _SHORT_S, _LONG_S = 1.0, 7.0
 """Waits are from this range: the session of a broker that is gone ends within some of them, and not within others."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """do: one of the words above. node: the number of a broker or controller. topic, replicas: of an operation."""
+    """do: one of the words above. node: the number of a broker or controller. topic, replicas: of an operation.
+
+    way: of a cut. delay_ms: for which a frame waits.
+    """
 
     do: str
     node: int = -1
     topic: str = ""
     replicas: tuple[int, ...] = ()
+    way: Way = Way.BOTH
+    delay_ms: int = 0
     wait_s: float = 0.0
 
 
@@ -46,7 +57,7 @@ def seeded(seed: int, controllers: int, brokers: int) -> list[Step]:
     draw = random.Random(seed)
     topics = [f"t{number}" for number in range(draw.choice((1, 1, 2)))]
     steps = [Step("create", topic=topic, replicas=_replicas(draw, brokers), wait_s=1.0) for topic in topics]
-    faults = FAULTS if controllers == 1 else (*FAULTS, "controller", "controller")
+    faults = FAULTS if controllers == 1 else (*FAULTS, "controller", "controller", "cut_controller")
     for _ in range(SEEDED_STEPS):
         steps += _fault(draw, draw.choice(faults), topics, controllers, brokers)
     return steps
@@ -64,6 +75,18 @@ def _fault(draw: random.Random, fault: str, topics: list[str], controllers: int,
         case "pause":
             yield Step("pause", broker, wait_s=first_s)
             yield Step("resume", broker, wait_s=then_s)
+        case "cut":
+            yield Step("cut", broker, way=draw.choice(list(Way)), wait_s=first_s)
+            yield Step("heal", broker, wait_s=then_s)
+        case "delay":
+            yield Step("delay", broker, delay_ms=draw.choice(DELAYS_MS), wait_s=first_s)
+            yield Step("heal", broker, wait_s=then_s / 2)
+        case "copy":  # until the end of the run
+            yield Step("copy", broker)
+        case "cut_controller":
+            controller = draw.randrange(controllers)
+            yield Step("cut_controller", controller, way=draw.choice(list(Way)), wait_s=first_s)
+            yield Step("heal_controller", controller, wait_s=1.0)
         case "controller":
             controller = draw.randrange(controllers)
             yield Step("kill_controller", controller, wait_s=first_s)
@@ -99,6 +122,10 @@ def _line(step: Step) -> dict[str, Any]:
         line["controller" if step.do in OF_CONTROLLER else "broker"] = step.node
     if step.do in WITH_REPLICAS:
         line["replicas"] = list(step.replicas)
+    if step.do in CUTS:
+        line["way"] = step.way
+    if step.do == "delay":
+        line["delay_ms"] = step.delay_ms
     return {**line, "wait_s": round(step.wait_s, 3)}
 
 
@@ -120,7 +147,8 @@ def _step(line: Any, where: str, controllers: int, brokers: int) -> Step:
     if not isinstance(line, dict) or line.get("do") not in (*OF_BROKER, *OF_CONTROLLER, *OF_TOPIC):
         raise ApacheError(f'{where}: "do" is one of {", ".join((*OF_BROKER, *OF_CONTROLLER, *OF_TOPIC))}')
     do = line["do"]
-    known = {"do", "wait_s"} | _names(do)
+    may_have = {"way"} if do in CUTS else set()
+    known = {"do", "wait_s"} | _names(do) | may_have
     if set(line) - known or _names(do) - set(line):
         raise ApacheError(f"{where}: {do} has {', '.join(sorted(known))}, not {', '.join(sorted(line))}")
     wait_s, topic = line.get("wait_s", 0.0), line.get("topic", "")
@@ -137,12 +165,30 @@ def _step(line: Any, where: str, controllers: int, brokers: int) -> Step:
         not isinstance(replicas, list) or not replicas or len(set(map(str, replicas))) < len(replicas)
     ):
         raise ApacheError(f"{where}: replicas is a list of different brokers, not {replicas!r}")
-    return Step(do, node, topic, tuple(_number(one, brokers, f"{where}: replicas") for one in replicas), float(wait_s))
+    placed = tuple(_number(one, brokers, f"{where}: replicas") for one in replicas)
+    return Step(do, node, topic, placed, _way(line, where), _delay_ms(line, where), float(wait_s))
+
+
+def _way(line: dict[str, Any], where: str) -> Way:
+    try:
+        return Way(line.get("way", Way.BOTH))
+    except ValueError:
+        raise ApacheError(f"{where}: way is one of {', '.join(Way)}, not {line['way']!r}") from None
+
+
+def _delay_ms(line: dict[str, Any], where: str) -> int:
+    delay_ms = line.get("delay_ms", 0)
+    if isinstance(delay_ms, bool) or not isinstance(delay_ms, int) or not 0 <= delay_ms <= 60_000:
+        raise ApacheError(f"{where}: delay_ms is a number of milliseconds from 0 to 60000, not {delay_ms!r}")
+    return delay_ms
 
 
 def _names(do: str) -> set[str]:
+    """What a step has to say."""
     if do in OF_TOPIC:
         return {"topic", "replicas"} if do in WITH_REPLICAS else {"topic"}
+    if do == "delay":
+        return {"broker", "delay_ms"}
     return {"broker"} if do in OF_BROKER else {"controller"}
 
 

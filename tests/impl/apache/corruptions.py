@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 Events = list[dict[str, Any]]
@@ -166,24 +166,55 @@ def leader_shuts_down_and_leads_on(events: Events) -> None:
     partition(events[at])["leader"] = "broker1"
 
 
-ALL: dict[str, Callable[[Events], None]] = {
-    change.__name__: change
-    for change in (
-        fencing_is_left_out, creation_is_left_out, change_of_the_isr_is_left_out, sigterm_is_left_out,
-        start_is_left_out, crash_is_of_another, another_is_fenced, unfenced_before_registered,
-        leader_is_not_the_first_replica, fenced_broker_leads_on, fenced_broker_stays_in_the_isr,
-        another_replica_leaves_the_isr, partition_epoch_stays, leader_epoch_stays, leader_epoch_rises_for_nothing,
-        replicas_change_unasked, broker_epoch_comes_back, incarnation_comes_back, registered_unfenced,
-        fenced_broker_joins_the_isr, shutdown_leaves_no_mark, leader_shuts_down_and_leads_on,
-    )
-}  # fmt: skip
+# Of a run in which the registrations of a broker were refused.
 
 
-def corrupted(text: str) -> str:
+def refusal(events: Events) -> Events:
+    """A registration of broker 0 that is refused: request, decision, answer."""
+    at = index(events, "send_registration", 1, process="broker0")
+    return copy.deepcopy(events[at : at + 3])
+
+
+def free_id_is_refused(events: Events) -> None:
+    """Broker 0 is refused before any incarnation has its id."""
+    found = refusal(events)
+    at = index(events, "send_registration", process="broker0")
+    found[1]["state"] = copy.deepcopy(events[at - 2]["state"])
+    events[at:at] = found
+
+
+def refused_behind_its_lease(events: Events) -> None:
+    """Broker 0 is refused once more, when the lease of its predecessor is over: that is fenced for it."""
+    at = index(events, "fence_expired", broker="broker0")
+    found = refusal(events)
+    found[1]["state"] = copy.deepcopy(events[at]["state"])
+    events[at + 1 : at + 1] = found
+
+
+def another_isr_was_asked_for(events: Events) -> None:
+    events[index(events, "ask_for_isr")]["parameters"]["isr"] = ["broker1"]
+
+
+def _named(*changes: Callable[[Events], None]) -> dict[str, Callable[[Events], None]]:
+    return {change.__name__: change for change in changes}
+
+
+OF_REFUSED = _named(free_id_is_refused, refused_behind_its_lease, another_isr_was_asked_for)
+ALL = _named(
+    fencing_is_left_out, creation_is_left_out, change_of_the_isr_is_left_out, sigterm_is_left_out,
+    start_is_left_out, crash_is_of_another, another_is_fenced, unfenced_before_registered,
+    leader_is_not_the_first_replica, fenced_broker_leads_on, fenced_broker_stays_in_the_isr,
+    another_replica_leaves_the_isr, partition_epoch_stays, leader_epoch_stays, leader_epoch_rises_for_nothing,
+    replicas_change_unasked, broker_epoch_comes_back, incarnation_comes_back, registered_unfenced,
+    fenced_broker_joins_the_isr, shutdown_leaves_no_mark, leader_shuts_down_and_leads_on,
+)  # fmt: skip
+
+
+def corrupted(text: str, changes: Mapping[str, Callable[[Events], None]]) -> str:
     """A file with a trace of each kind of corruption, which is named for it."""
     header, events = parsed(text)
     found = []
-    for name, change in ALL.items():
+    for name, change in changes.items():
         changed = copy.deepcopy(events)
         change(changed)
         found.append(written(header, changed, name))

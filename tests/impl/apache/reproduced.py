@@ -52,7 +52,7 @@ class Scene:
     def take(self, do: str, node: int = -1, replicas: Sequence[int] = (), wait_s: float = 0.0) -> None:
         """A step, which must have its occasion. Raises ApacheError."""
         before = self.driver.skipped
-        self.driver.take(Step(do, node, "" if node >= 0 else TOPIC, tuple(replicas), wait_s))
+        self.driver.take(Step(do, node, "" if node >= 0 else TOPIC, tuple(replicas), wait_s=wait_s))
         if self.driver.skipped > before:
             raise ApacheError(f"{do} {node if node >= 0 else TOPIC} was refused")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from click.testing import CliRunner
@@ -19,19 +20,24 @@ from impl.apache.recording.decisions import Decision, decisions, operations
 from impl.apache.recording.driving import CRASH, SIGTERM, START, Done
 from impl.apache.recording.image import Partition, changed, partition_state
 from impl.apache.recording.metadata_log import DIRECTORY, Batch, committed, read
-from impl.apache.recording.projection import MODEL, placed_in
-from impl.apache.recording.record import SETTING, VERSION
+from impl.apache.recording.projection import MODEL, placed_in, refused_in
+from impl.apache.recording.record import VERSION, setting_of
+from impl.apache.recording.requests import Refused
 from impl.apache.release import missing
 from impl.kraft.metadata.encoding import MetadataRecord, encode
 from impl.kraft.storage import batches
 from impl.kraft.storage.control import LeaderChange, leader_change
 from tests.impl.apache import schedules
-from tests.impl.apache.corruptions import ALL, corrupted
+from tests.impl.apache.corruptions import ALL, OF_REFUSED, corrupted
 
 WHY = missing(VERSION, ("java",))
 real = pytest.mark.skipif(bool(WHY), reason=WHY or "there is an Apache Kafka")
 RUN = Path(__file__).parent / "recorded_run.ndjson"
 """A run of one controller and three brokers: broker 0 is killed and started again, then broker 1 gets SIGTERM."""
+
+REFUSALS = RUN.with_name("recorded_refusals.ndjson")
+"""A run in which broker 0 is killed and started at once, so that it is refused until the lease of its predecessor is
+over; the requests of broker 1 are held for 7 s, and those of broker 2 sent twice."""
 
 QUORUM = RUN.with_name("recorded_quorum.ndjson")
 """A run of three controllers: registrations are repeated until there is a majority; a broker gets SIGTERM, a controller
@@ -45,10 +51,11 @@ NO_OP = MetadataRecord("NO_OP_RECORD", 0, {})
 
 @pytest.mark.long("10 s of CPU: the kernel of kraft/recorded, and two dozen traces")
 def test_recorded_runs_are_accepted_and_each_corruption_of_one_rejected() -> None:
-    text = f"{RUN.read_text()}{QUORUM.read_text()}{corrupted(RUN.read_text())}"
-    summary = validate(load(MODEL, {}, SETTING), [("runs", text.encode())], CorpusOptions())
-    assert (summary.counts[ACCEPTED], summary.counts[REJECTED], summary.traces) == (2, len(ALL), 2 + len(ALL))
-    assert {verdict.trace for verdict in summary.verdicts} == set(ALL)
+    texts = [path.read_text() for path in (RUN, QUORUM, REFUSALS)]
+    texts += [corrupted(RUN.read_text(), ALL), corrupted(REFUSALS.read_text(), OF_REFUSED)]
+    summary = validate(load(MODEL, {}, setting_of(VERSION)), [("runs", "".join(texts).encode())], CorpusOptions())
+    assert {verdict.trace for verdict in summary.verdicts} == {*ALL, *OF_REFUSED}
+    assert (summary.counts[ACCEPTED], summary.counts[REJECTED]) == (3, len(ALL) + len(OF_REFUSED))
 
 
 @real
@@ -146,6 +153,25 @@ def test_a_signal_stands_before_what_was_decided_for_it_in_a_batch_that_began_ea
     assert placed_in([asked(10, 1), asked(20, 0)], [term], batch_ms=0) == {2: [term]}, "where times are exact"
 
 
+def registered(time_ms: int, broker: int, incarnation: int) -> Decision:
+    fields = {"brokerId": broker, "brokerEpoch": time_ms, "incarnationId": UUID(int=incarnation)}
+    return Decision(time_ms, 1, time_ms, "registerBroker", (MetadataRecord("REGISTER_BROKER_RECORD", 0, fields),))
+
+
+def test_a_refusal_stands_where_it_can_only_have_been_or_is_left_out() -> None:
+    led, other = Decision(0, 1, 0, "", (), leader=100), asked(5_000, 1)
+    run = [led, registered(1_000, 0, incarnation=7), other, registered(9_000, 0, incarnation=8)]
+    refused = Refused(5_010, 5_020, 0, 100, UUID(int=8))
+    assert refused_in(run, [refused]) == {3: [refused]}, "what is decided of others meanwhile does not count"
+    for uncertain in (
+        replace(refused, sent_ms=1_050),  # the registration of the one before may be younger
+        replace(refused, controller=101),  # it did not lead
+        replace(refused, incarnation=UUID(int=7)),  # of a process that is gone
+        replace(refused, sent_ms=9_500, answered_ms=9_600),
+    ):
+        assert refused_in(run, [uncertain]) == {}
+
+
 def test_a_change_keeps_what_its_record_lacks() -> None:
     first = Partition((0, 1, 2), (0, 1), 0, 3, 7, (2,), ())
     assert changed(first, {"isr": (1,), "leader": 1}) == replace(
@@ -162,12 +188,12 @@ def test_a_change_keeps_what_its_record_lacks() -> None:
 
 
 def test_a_seed_gives_one_scenario_which_can_be_written_and_read(tmp_path: Path) -> None:
-    for seed in range(40):
+    for seed in range(60):
         steps = scenario.seeded(seed, 3, 3)
         assert steps == scenario.seeded(seed, 3, 3)
         (tmp_path / "s.json").write_text(scenario.written(steps))
         assert scenario.read(tmp_path / "s.json", 3, 3) == [replace(one, wait_s=round(one.wait_s, 3)) for one in steps]
-    assert {one.do for seed in range(40) for one in scenario.seeded(seed, 3, 3)} == {
+    assert {one.do for seed in range(60) for one in scenario.seeded(seed, 3, 3)} == {
         *scenario.OF_BROKER, *scenario.OF_CONTROLLER, *scenario.OF_TOPIC,
     }  # fmt: skip
 
@@ -185,6 +211,10 @@ def test_a_seed_gives_one_scenario_which_can_be_written_and_read(tmp_path: Path)
         ('{"steps": [{"do": "kill", "broker": 0, "wait_s": -1}]}', "wait_s is a number of seconds from 0 to 600"),
         ('{"steps": [{"do": "create", "topic": "t", "replicas": [1, 1]}]}', "a list of different brokers"),
         ('{"steps": [{"do": "cancel", "topic": 5}]}', "topic is the name of a topic"),
+        ('{"steps": [{"do": "cut", "broker": 0, "way": "up"}]}', "way is one of both, out, in, not 'up'"),
+        ('{"steps": [{"do": "heal", "broker": 0, "way": "in"}]}', "heal has broker, do, wait_s, not broker, do, way"),
+        ('{"steps": [{"do": "delay", "broker": 0}]}', "delay has broker, delay_ms, do, wait_s, not broker, do"),
+        ('{"steps": [{"do": "delay", "broker": 0, "delay_ms": "1"}]}', "delay_ms is a number of milliseconds"),
     ],
 )  # fmt: skip
 def test_a_scenario_that_cannot_be_read_says_where(text: str, says: str, tmp_path: Path) -> None:
