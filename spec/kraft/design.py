@@ -97,9 +97,11 @@ class Design:
     """A fenced holder of an id does not block it (BrokerHeartbeatManager.hasValidSession of Kafka 3.9). In the document
     and in Kafka 4.3 any contact counts, "even if the broker is fenced", and the id is free once that lease is over."""
     registration_starts_lease: bool = True
-    """Where a fenced holder of an id blocks it, it does so from its registration on. In Kafka 4.3 from its first
-    heartbeat (ClusterControlManager.trackBrokerHeartbeat), and not again after a failover
-    (ClusterControlManager.activate)."""
+    """Where a fenced holder of an id blocks it, it does so from its registration on. In Kafka 4.0 to 4.3 from its first
+    heartbeat (ClusterControlManager.trackBrokerHeartbeat)."""
+    failover_starts_leases: bool = True
+    """Where a fenced holder of an id blocks it, it does so again after a failover. In Kafka 4.3 only brokers that are
+    unfenced have a lease then (ClusterControlManager.activate)."""
     repeated_registration_renews: bool = True
     """A registration repeated by the incarnation that holds the id renews its lease. In Kafka 4.3 only a heartbeat does
     (ClusterControlManager.registerBroker)."""
@@ -366,6 +368,7 @@ KAFKA_4_3 = {
     "lease_check_by_timer": True,
     "fenced_holder_yields": False,
     "registration_starts_lease": False,
+    "failover_starts_leases": False,
     "repeated_registration_renews": False,
     "repeated_registration_is_known": False,
     "registration_keeps_report": False,
@@ -378,6 +381,8 @@ KAFKA_4_3 = {
 KAFKA_4_2 = {**KAFKA_4_3, "kafka_19975": False, "removed_addition_is_dropped": True}
 """Apache Kafka 4.2: a reassignment waits for its targets, all of them and no others."""
 KAFKA_4_1 = KAFKA_4_2
+KAFKA_4_0 = {**KAFKA_4_1, "failover_starts_leases": True}
+"""Apache Kafka 4.0: a controller that becomes active has heard of fenced brokers, too."""
 
 
 def controller_of(release: dict[str, bool]) -> dict[str, bool]:
@@ -403,6 +408,8 @@ SETTINGS = {
     "repaired": REPAIRED,
     "shipped": SHIPPED,
     "kafka_3_9": KAFKA_3_9,
+    "kafka_4_0": KAFKA_4_0,
+    "kafka_4_0_controller": controller_of(KAFKA_4_0),
     "kafka_4_1": KAFKA_4_1,
     "kafka_4_1_controller": controller_of(KAFKA_4_1),
     "kafka_4_2": KAFKA_4_2,

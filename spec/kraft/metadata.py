@@ -138,8 +138,8 @@ def active_brokers(image: Metadata) -> Set[Broker]:
 
 
 def without_lease(image: Metadata) -> Set[Broker]:
-    """The brokers that an active controller which begins, or registers them, has not heard of: as if it had run out."""
-    if Design.fenced_holder_yields or Design.registration_starts_lease:
+    """The brokers that a controller which becomes active has not heard of: as if their leases had run out."""
+    if Design.fenced_holder_yields or Design.failover_starts_leases:
         return frozenset()
     return frozenset(broker for broker in Broker if is_fenced(image, broker))
 

@@ -98,6 +98,7 @@ def run(
     say: Say,
 ) -> str:  # fmt: skip
     """Record a run to a file. Returns what to say of it. keep: where the cluster's folders stay. Raises PROBLEMS."""
+    setting = setting_of(version)
     if given is not None:
         steps, about = scenario.read(given, controllers, brokers), given.stem
     else:
@@ -105,7 +106,6 @@ def run(
     with _folder(keep) as folder:
         found = record(folder, version, controllers, brokers, steps, about, say)
     out.write_text(found.text)
-    setting = setting_of(version)
     counts = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in found.figures.items())
     sizes = "" if brokers == 3 else f" --set brokers={brokers}"
     return (

@@ -34,7 +34,7 @@ from spec.kraft.messages import (
     Register,
     RegisterReply,
 )
-from spec.kraft.metadata import Metadata, Partition, Registration, active_brokers, is_unfenced, without_lease
+from spec.kraft.metadata import Metadata, Partition, Registration, active_brokers, is_unfenced
 from spec.kraft.processes import BrokerProcess, Replica, proposed_isr
 from spec.kraft.state import Cluster, Controller, Shutdown, is_silent
 from spec.kraft.types import (
@@ -110,7 +110,8 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
         controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False, ())
         controller.shutdowns[broker] = None
         controller.expired_leases -= {broker}
-        controller.expired_leases |= without_lease(controller.image) & {broker}
+        if not (Design.fenced_holder_yields or Design.registration_starts_lease):
+            controller.expired_leases |= {broker}
         controller.checks_leases = True
         if awaits_reply:
             sender.reply = RegisterReply(Error.NONE, epoch)

@@ -85,7 +85,7 @@ def test_what_it_does_otherwise(model: str, changes: dict[str, object], step: in
     assert says in f"{report.reason} {differs}"
 
 
-OLDER = [("4.1.2", "kafka_4_1_controller"), ("4.2.1", "kafka_4_2_controller")]
+OLDER = [("4.0.2", "kafka_4_0_controller"), ("4.1.2", "kafka_4_1_controller"), ("4.2.1", "kafka_4_2_controller")]
 
 
 @pytest.mark.large("a JVM for each release, and thousands of steps in it")
@@ -109,6 +109,22 @@ def test_older_releases_do_what_their_settings_say(
         found[named] = conform(bound, system, version, ConformOptions(max_depth=steps)).verdict
     differs = model == "stuck_reassignment"  # 4.3 completes reassignments otherwise
     assert found == {setting: INCOMPLETE, SETTING: DIVERGES if differs else INCOMPLETE}
+
+
+@pytest.mark.large("a JVM, and thousands of steps in it")
+@pytest.mark.xdist_group("apache")
+@pytest.mark.parametrize(("version", "starts"), [("4.0.2", True), ("4.1.2", False)])
+def test_4_0_starts_leases_of_fenced_brokers_after_a_failover(version: str, starts: bool) -> None:
+    if missing(version):
+        pytest.skip(missing(version))
+    found = {}
+    for setting in ("kafka_4_0_controller", "kafka_4_1_controller"):
+        system = load_system(f"apache-kafka:{version}")
+        found[setting] = conform(load("kraft/lifecycle", {}, setting), system, version, ConformOptions(max_depth=6))
+    verdicts = [report.verdict for report in found.values()]
+    assert verdicts == ([INCOMPLETE, DIVERGES] if starts else [DIVERGES, INCOMPLETE])
+    diverged = found["kafka_4_1_controller" if starts else "kafka_4_0_controller"]
+    assert "expired_leases" in f"{diverged.reason} {diverged.divergence}"
 
 
 class Fenced(ApacheController):

@@ -1,0 +1,87 @@
+"""Every model of KIP-631 explored together with a released controller: what conforms, and where it does otherwise.
+
+    python -m tests.impl.apache.models [--release VERSION] [--seconds S] [--done FILE] [MODEL ...]
+
+A model gets so many seconds at most (300), on one core. With `--done FILE` the file keeps a line for each, and a model
+that has one is not explored again. Ctrl-C stops it. Exit codes: 0 nothing diverges, 1 something does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from checker.lang.loader import load_spec
+from checker.verdicts import DIVERGES
+from impl.apache.recording.record import VERSION, setting_of
+from impl.apache.release import missing
+
+NOT_DRIVEN = "not driven"
+"""The verdict on a model that the adapter has no steps for."""
+
+
+def explored(model: str, version: str, seconds: float) -> dict[str, Any]:
+    """The line of a model."""
+    setting = f"{setting_of(version)}_controller"
+    command = [
+        sys.executable, "-m", "checker", "conform", f"kraft/{model}", "--impl", f"apache-kafka:{version}",
+        "--setting", setting, "--jobs", "1", "--time-limit-s", str(seconds), "--json", "--quiet",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    if not done.stdout:
+        return {"model": model, "verdict": NOT_DRIVEN, "reason": done.stderr.strip().removeprefix("error: ")}
+    found = json.loads(done.stdout)
+    places = [row["place"] for row in found["divergence"] or ()]
+    kept = ("verdict", "reason", "driven", "refusals", "probes", "pairs", "depth")
+    return {"model": model, **{name: found[name] for name in kept}, "spec": found["spec"], "places": places}
+
+
+def written(line: dict[str, Any]) -> str:
+    """A line as a row of a table."""
+    if line["verdict"] == NOT_DRIVEN:
+        return f"| `kraft/{line['model']}` | | | {line['reason'].splitlines()[0]} |"
+    spec = line["spec"]
+    of = f" of {spec['transitions']:,}" if spec["transitions"] is not None else f", to depth {line['depth']}"
+    verdict = f"{line['verdict']}: {line['reason']}" if line["reason"] else line["verdict"]
+    where = f" ({', '.join(line['places'][:3])})" if line["places"] else ""
+    tried = line["refusals"] + line["probes"]
+    return f"| `kraft/{line['model']}` | {spec['transitions_covered']:,}{of} | {tried:,} | {verdict}{where} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Explore models. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.impl.apache.models")
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    parser.add_argument("--release", default=VERSION)
+    parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--done", type=Path)
+    options = parser.parse_args(arguments)
+    if why := missing(options.release):
+        parser.error(why)
+    names = options.models or [model.name for model in load_spec("kraft").models]
+    diverged = False
+    for line in _lines(names, options):
+        print(written(line), flush=True)
+        diverged |= line["verdict"] == DIVERGES
+    return 1 if diverged else 0
+
+
+def _lines(names: Sequence[str], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    known = {}
+    if options.done is not None and options.done.exists():
+        known = {line["model"]: line for line in map(json.loads, options.done.read_text().splitlines())}
+    for name in names:
+        line = known.get(name) or explored(name, options.release, options.seconds)
+        if name not in known and options.done is not None:
+            with options.done.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+        yield line
+
+
+if __name__ == "__main__":
+    sys.exit(main())
