@@ -218,10 +218,15 @@ class ApacheController:
                 for record in batch.records
                 if isinstance(record, RegisterBrokerRecord)
             ]
+        self.waiting = deque(self._waits(*one) for one in self.state.answer["waiting"])
         for number, json in self.state.answer["replies"].items():
             call, kind = self._calls.pop(int(number))
             effects.append(Reply(call, KINDS[kind][2](json)))
         return effects
+
+    def _waits(self, number: int, offset: int, json: Any) -> Waiting:
+        call, kind = self._calls[number]
+        return Waiting(offset, call, KINDS[kind][2](json))
 
 
 def loaded(version: str, settings: ControllerSettings, snapshot: Snapshot) -> ApacheController:

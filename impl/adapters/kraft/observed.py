@@ -63,7 +63,7 @@ from impl.kraft.messages import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-from impl.kraft.records import NO_LEADER, Batch
+from impl.kraft.records import NO_LEADER, Batch, RegisterBrokerRecord
 from impl.kraft.snapshot import load_snapshot
 
 T = TypeVar("T")
@@ -163,10 +163,12 @@ def log_of(cluster: Cluster, host: ControllerHost) -> tuple[EpochHistory, tuple[
 
 
 def batch(one: Batch, before: MetadataView, after: MetadataView) -> BatchView:
-    """A batch that leads from one image to another."""
+    """A batch that leads from one image to another. A registration that is written again is one that changes."""
+    written = {record.broker_id for record in one.records if isinstance(record, RegisterBrokerRecord)}
+    pairs = enumerate(zip(before.registrations, after.registrations, strict=True))
     delta = DeltaView(
         removed=removed(before, after),
-        registrations=tuple(changes(before.registrations, after.registrations)),
+        registrations=tuple(new if old != new or id_ in written else None for id_, (old, new) in pairs),
         topic=None if before.topic == after.topic else after.topic,
         partitions=tuple(changes(before.partitions, after.partitions)),
     )

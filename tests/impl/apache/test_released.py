@@ -60,6 +60,32 @@ def test_what_conforms(model: str, changes: dict[str, object], verdict: str, tra
 @released
 @LONG
 @pytest.mark.xdist_group("apache")
+@pytest.mark.parametrize("model", ["creation", "refusal", "failover_reassignment"])
+def test_several_released_controllers_conform_as_far_as_they_are_driven(model: str) -> None:
+    """Answers wait for a commit, of brokers and of operators."""
+    report = driven(model, load_system(f"apache-kafka:{VERSION}"), {}, 5)
+    assert (report.divergence, report.verdict) == (None, INCOMPLETE)
+
+
+@released
+@LONG
+@pytest.mark.xdist_group("apache")
+@pytest.mark.parametrize(
+    ("model", "steps", "says"),
+    [
+        ("deletion", 6, "UNKNOWN_TOPIC_OR_PARTITION"),  # a topic that is not committed is not found by its name
+        ("failover", 6, "log"),  # who is fenced, and asks to shut down, is fenced by one more batch
+    ],
+)
+def test_what_only_several_controllers_show(model: str, steps: int, says: str) -> None:
+    report = driven(model, load_system(f"apache-kafka:{VERSION}"), {}, steps)
+    assert report.verdict == DIVERGES
+    assert says in f"{report.reason} {report.divergence.rows}"
+
+
+@released
+@LONG
+@pytest.mark.xdist_group("apache")
 @pytest.mark.parametrize(
     ("model", "changes", "step", "says"),
     [

@@ -25,6 +25,7 @@ import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.server.fault.FaultHandler;
 
 import java.lang.reflect.Field;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -43,8 +44,26 @@ final class Node {
     final ManualTime time = new ManualTime();
     final LogClient log;
     QuorumController controller;
-    /** Of calls that have no answer yet, and of those that have one which was not taken. */
-    final Map<Integer, CompletableFuture<JsonNode>> calls = new TreeMap<>();
+    /** Those that have no answer yet, and those that have one which was not taken. */
+    final Map<Integer, Call> calls = new TreeMap<>();
+
+    /** A call. event: of the controller's, with the answer, while that waits for a commit; else null. */
+    static final class Call {
+        final CompletableFuture<JsonNode> answer;
+        private final Function<Object, JsonNode> write;
+        private Object event;
+
+        @SuppressWarnings("unchecked")
+        private <T> Call(CompletableFuture<T> future, Function<T, JsonNode> write) {
+            this.answer = future.thenApply(write).exceptionally(Node::error);
+            this.write = (Function<Object, JsonNode>) write;
+        }
+
+        /** What will be answered once the log is committed up to an offset, inclusive; null where that is not known. */
+        Inside.Answer<JsonNode> waiting() {
+            return answer.isDone() || event == null ? null : Inside.waiting(read(event, "resultAndOffset"), write);
+        }
+    }
 
     /** A fault that a controller reports: it would have ended its process, or raised an alarm. */
     static final class Fault extends RuntimeException {
@@ -156,55 +175,66 @@ final class Node {
 
     /** The topic that is created next has this id: Kafka draws one. */
     void call(int number, String kind, JsonNode request, Uuid topicId) {
+        List<Object> before = deferred();
         log.nextTopicId = topicId;
-        CompletableFuture<JsonNode> answer;
+        Call call;
         try {
-            answer = begin(kind, request);
+            call = begin(kind, request);
         } catch (ApiException e) {
-            answer = CompletableFuture.failedFuture(e);
+            call = new Call(CompletableFuture.failedFuture(e), answer -> json());
         }
-        calls.put(number, answer.exceptionally(Node::error));
+        calls.put(number, call);
         queue().drain();
         log.nextTopicId = null;
+        call.event = deferred().stream().filter(one -> !before.contains(one)).findFirst().orElse(null);
     }
 
-    private CompletableFuture<JsonNode> begin(String kind, JsonNode json) {
+    /** What was decided, and is answered once it is committed. */
+    private List<Object> deferred() {
+        Map<?, ?> pending = (Map<?, ?>) read(read(controller, "deferredEventQueue"), "pending");
+        List<Object> found = new ArrayList<>();
+        pending.values().forEach(some -> found.addAll((List<?>) some));
+        return found;
+    }
+
+    private Call begin(String kind, JsonNode json) {
         short version = REQUEST_VERSION;
         ControllerRequestContext context = new ControllerRequestContext(
             new RequestHeaderData().setRequestApiVersion(version), KafkaPrincipal.ANONYMOUS, OptionalLong.empty());
         switch (kind) {
             case "BrokerRegistration":
-                return controller.registerBroker(context, BrokerRegistrationRequestDataJsonConverter.read(json, (short) 4))
-                    .thenApply(reply -> json("brokerEpoch", reply.epoch()));
+                return new Call(controller.registerBroker(context, BrokerRegistrationRequestDataJsonConverter.read(json, (short) 4)),
+                    reply -> json("brokerEpoch", reply.epoch()));
             case "BrokerHeartbeat":
-                return controller.processBrokerHeartbeat(context, BrokerHeartbeatRequestDataJsonConverter.read(json, (short) 1))
-                    .thenApply(reply -> json("isCaughtUp", reply.isCaughtUp())
+                return new Call(controller.processBrokerHeartbeat(context, BrokerHeartbeatRequestDataJsonConverter.read(json, (short) 1)),
+                    reply -> json("isCaughtUp", reply.isCaughtUp())
                         .put("isFenced", reply.isFenced())
                         .put("shouldShutDown", reply.shouldShutDown()));
             case "UnregisterBroker":
-                return controller.unregisterBroker(context, json.get("brokerId").intValue()).thenApply(reply -> json());
+                return new Call(controller.unregisterBroker(context, json.get("brokerId").intValue()),
+                    reply -> json());
             case "AlterPartition":
-                return controller.alterPartition(context, AlterPartitionRequestDataJsonConverter.read(json, version))
-                    .thenApply(reply -> AlterPartitionResponseDataJsonConverter.write(reply, version));
+                return new Call(controller.alterPartition(context, AlterPartitionRequestDataJsonConverter.read(json, version)),
+                    reply -> AlterPartitionResponseDataJsonConverter.write(reply, version));
             case "AlterPartitionReassignments":
-                return controller.alterPartitionReassignments(
-                        context, AlterPartitionReassignmentsRequestDataJsonConverter.read(json, (short) 0))
-                    .thenApply(reply -> AlterPartitionReassignmentsResponseDataJsonConverter.write(reply, (short) 0));
+                return new Call(controller.alterPartitionReassignments(
+                        context, AlterPartitionReassignmentsRequestDataJsonConverter.read(json, (short) 0)),
+                    reply -> AlterPartitionReassignmentsResponseDataJsonConverter.write(reply, (short) 0));
             case "ListPartitionReassignments":
-                return controller.listPartitionReassignments(
-                        context, ListPartitionReassignmentsRequestDataJsonConverter.read(json, (short) 0))
-                    .thenApply(reply -> ListPartitionReassignmentsResponseDataJsonConverter.write(reply, (short) 0));
+                return new Call(controller.listPartitionReassignments(
+                        context, ListPartitionReassignmentsRequestDataJsonConverter.read(json, (short) 0)),
+                    reply -> ListPartitionReassignmentsResponseDataJsonConverter.write(reply, (short) 0));
             case "ElectLeaders":
-                return controller.electLeaders(context, ElectLeadersRequestDataJsonConverter.read(json, (short) 2))
-                    .thenApply(reply -> ElectLeadersResponseDataJsonConverter.write(reply, (short) 2));
+                return new Call(controller.electLeaders(context, ElectLeadersRequestDataJsonConverter.read(json, (short) 2)),
+                    reply -> ElectLeadersResponseDataJsonConverter.write(reply, (short) 2));
             case "CreateTopics":
-                return Release.createTopics(
-                        controller, context, CreateTopicsRequestDataJsonConverter.read(json, (short) 7))
-                    .thenApply(reply -> CreateTopicsResponseDataJsonConverter.write(reply, (short) 7));
+                return new Call(Release.createTopics(
+                        controller, context, CreateTopicsRequestDataJsonConverter.read(json, (short) 7)),
+                    reply -> CreateTopicsResponseDataJsonConverter.write(reply, (short) 7));
             case "DeleteTopics":
                 Uuid id = Uuid.fromString(json.get("topicId").textValue());
-                return controller.deleteTopics(context, List.of(id))
-                    .thenApply(reply -> json("errorCode", reply.get(id).error().code()));
+                return new Call(controller.deleteTopics(context, List.of(id)),
+                    reply -> json("errorCode", reply.get(id).error().code()));
             default:
                 throw new IllegalArgumentException("no request is called " + kind);
         }

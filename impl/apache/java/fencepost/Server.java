@@ -31,7 +31,6 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 
 /**
  * Keeps states of controllers, and takes steps from one to the next.
@@ -158,6 +157,13 @@ final class Server {
                 .set("data", MetadataJsonConverters.writeJson(record.message(), record.version())));
         }
         takeReplies(node, answer.putObject("replies"));
+        ArrayNode waiting = answer.putArray("waiting");
+        node.calls.forEach((number, call) -> {
+            Inside.Answer<JsonNode> one = call.waiting();
+            if (one != null) {
+                waiting.addArray().add(number).add(one.offset()).add(one.content());
+            }
+        });
         put(answer, Structure.of(node)).put("pending", node.log.pending.size());
         ArrayNode sessions = answer.putArray("sessions");
         Inside.sessions(node.controller).forEach(one -> sessions.addArray()
@@ -183,11 +189,11 @@ final class Server {
     }
 
     private static void takeReplies(Node node, ObjectNode replies) {
-        Iterator<Map.Entry<Integer, CompletableFuture<JsonNode>>> calls = node.calls.entrySet().iterator();
+        Iterator<Map.Entry<Integer, Node.Call>> calls = node.calls.entrySet().iterator();
         while (calls.hasNext()) {
-            Map.Entry<Integer, CompletableFuture<JsonNode>> call = calls.next();
-            if (call.getValue().isDone()) {
-                replies.set(call.getKey().toString(), call.getValue().join());
+            Map.Entry<Integer, Node.Call> call = calls.next();
+            if (call.getValue().answer.isDone()) {
+                replies.set(call.getKey().toString(), call.getValue().answer.join());
                 calls.remove();
             }
         }

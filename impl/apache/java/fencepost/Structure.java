@@ -49,6 +49,7 @@ final class Structure {
         Map.entry("QuorumController.performanceMonitor", "it writes log messages"),
         Map.entry("QuorumController.bootstrapMetadata", "the same for all"),
         Map.entry("Node.calls", "the calls that wait, which are told of by themselves"),
+        Map.entry("DeferredEventQueue.pending", "the answers that wait, which are told of by themselves"),
         Map.entry("PeriodicTaskControlManager.tasks", "the same for all; which are set is in the queue"),
         Map.entry("Deferred.event", "a tag stands for one event"),
         Map.entry("Deferred.deadlineNs", "who drives it says when a timer fires"),

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.function.Function;
 
 /** What Kafka shows to its own package only. */
 public final class Inside {
@@ -31,6 +32,16 @@ public final class Inside {
             found.add(new Session(broker.id(), contact.orElse(-1), broker.metadataOffset(), shutdown.orElse(-1)));
         });
         return found;
+    }
+
+    /** What will be answered once the log is committed up to an offset, inclusive. */
+    public record Answer<T>(long offset, T content) {
+    }
+
+    /** Of the result that an event keeps. */
+    public static <T> Answer<T> waiting(Object result, Function<Object, T> write) {
+        ControllerResultAndOffset<?> kept = (ControllerResultAndOffset<?>) result;
+        return new Answer<>(kept.offset(), write.apply(kept.response()));
     }
 
     /** A broker is heard of: what the threads that take heartbeats do with each before it is queued. */
