@@ -24,7 +24,7 @@ from impl.kraft.messages import (
     Request,
 )
 from impl.kraft.records import Batch, NoOpRecord, RegisterBrokerRecord, UnregisterBrokerRecord
-from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
+from impl.kraft.snapshot import Snapshot, write_snapshot
 
 METADATA_VERSION = 20
 """3.8-IV0: the newest that the brokers of a cluster under test know."""
@@ -227,14 +227,3 @@ class ApacheController:
     def _waits(self, number: int, offset: int, json: Any) -> Waiting:
         call, kind = self._calls[number]
         return Waiting(offset, call, KINDS[kind][2](json))
-
-
-def loaded(version: str, settings: ControllerSettings, snapshot: Snapshot) -> ApacheController:
-    """A standby that has replayed what a snapshot stands for."""
-    controller = ApacheController(version, settings)
-    controller.committed = controller.speculative = load_snapshot(snapshot)
-    records = Batch(snapshot.offset, snapshot.epoch, snapshot.records)
-    controller.state = controller.state.after(
-        {"kind": "replay", "nowMs": 0, "batches": [batch_json(records, begins_epoch=False)]}
-    )
-    return controller

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from impl.apache.errors import ApacheError
 from impl.apache.recording import requests, scenario
@@ -54,15 +56,26 @@ def record(
     if why:
         raise ApacheError(why)
     client_library()
+    bodies = _bodies()
     with cluster(folder, version, controllers, brokers) as made:
         (folder / "scenario.json").write_text(scenario.written(list(steps)))
         driver = Driver(made, say)
         driver.run(steps)
         (folder / _JOURNAL).write_text(json.dumps([asdict(done) for done in driver.journal]))
         made.stop()
-        requests.write(folder / _REQUESTS, made.network.exchanges)
+        lines = [bodies.line(exchange) for exchange in made.network.exchanges]
+        requests.write(folder / _REQUESTS, [line for line in lines if line is not None])
     found = traced(folder, brokers, about)
-    return Recorded(found.text, {**found.figures, "steps_not_done": driver.skipped})
+    more = {"requests_not_read": lines.count(None), "steps_not_done": driver.skipped}
+    return Recorded(found.text, {**found.figures, **more})
+
+
+def _bodies() -> Any:
+    """The module that reads requests. Raises ApacheError where kio is not installed."""
+    try:
+        return importlib.import_module("impl.apache.recording.bodies")
+    except ImportError:
+        raise ApacheError("what brokers ask controllers is read by kio: pip install kio") from None
 
 
 def traced(folder: Path, brokers: int, about: str) -> Recorded:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from enum import Enum
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from kio.index import load_request_schema, load_response_schema
-
 from impl.apache.recording.image import Place
 from impl.apache.recording.proxies import Request
-from impl.kraft.server.entities import without_tags
-from impl.runtime.entities import read_entity
 
 KEYS = {56: "AlterPartition", 62: "BrokerRegistration", 63: "BrokerHeartbeat"}
 """By a request's key, what it is called, of those that are kept."""
@@ -33,32 +26,6 @@ class Exchange:
     broker: int
     controller: int
     answered_ms: int
-
-    def line(self) -> dict[str, Any]:
-        """As a file has it. Raises WireError."""
-        api, version = self.request.api, self.request.version
-        return {
-            "sent_ms": self.request.sent_ms,
-            "answered_ms": self.answered_ms,
-            "broker": self.broker,
-            "controller": self.controller,
-            "api": KEYS[api],
-            "request": _plain(read_entity(load_request_schema(api, version), without_tags(self.request.body))),
-            "response": _plain(read_entity(load_response_schema(api, version), without_tags(self.response))),
-        }
-
-
-def _plain(value: Any) -> Any:
-    """An entity of kio's as JSON has it."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, Enum):
-        return value.name
-    if isinstance(value, timedelta):
-        return round(value.total_seconds() * 1000)
-    return str(value) if isinstance(value, UUID) else value
 
 
 @dataclass(frozen=True)
@@ -84,9 +51,9 @@ class AskedForIsr:
     after: int
 
 
-def write(path: Path, exchanges: Iterable[Exchange]) -> None:
-    """Raises WireError, OSError."""
-    path.write_text("".join(json.dumps(one.line()) + "\n" for one in exchanges))
+def write(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+    """Raises OSError."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -8,16 +8,21 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
 import pytest
+from kio.schema.broker_heartbeat.v0 import request as heartbeat_request
+from kio.schema.broker_heartbeat.v0 import response as heartbeat_response
 from kio.schema.broker_registration.v4 import response as registration_response
 from kio.schema.errors import ErrorCode
+from kio.schema.types import BrokerId
 from kio.static.primitive import i64
 
-from impl.apache.recording import requests
+from impl.apache.recording import bodies, requests
 from impl.apache.recording.network import Network, Way
+from impl.apache.recording.proxies import Request
 from impl.kraft.server.entities import NO_TAGS, NO_TIME
 from impl.runtime.entities import entity_bytes
 from impl.runtime.ports import free_ports
@@ -126,6 +131,7 @@ def test_what_a_broker_asks_a_controller_passes_and_is_kept(cluster: Cluster) ->
     assert (exchange.broker, exchange.controller, exchange.request.api) == (BROKER, CONTROLLER, REGISTRATION)
     assert 0 < exchange.request.sent_ms <= exchange.answered_ms
     assert exchange.response == NO_TAGS + REFUSED
+    assert bodies.line(exchange) is None, "the request of this test has no body"
 
 
 def test_a_request_that_is_copied_comes_twice_and_is_answered_once(cluster: Cluster) -> None:
@@ -178,6 +184,28 @@ def test_a_connection_to_a_node_that_is_down_ends(cluster: Cluster) -> None:
 
 
 # What a file keeps of it.
+
+
+def test_a_request_and_its_answer_are_a_line() -> None:
+    body = entity_bytes(
+        heartbeat_request.BrokerHeartbeatRequest(
+            broker_id=BrokerId(1), broker_epoch=i64(7), current_metadata_offset=i64(9), want_fence=False,
+            want_shut_down=True,
+        )
+    )  # fmt: skip
+    answer = entity_bytes(
+        heartbeat_response.BrokerHeartbeatResponse(
+            throttle_time=NO_TIME, error_code=ErrorCode.none, is_caught_up=True, is_fenced=False, should_shut_down=True
+        )
+    )
+    request = Request(63, 0, "1", NO_TAGS + body, sent_ms=5)
+    exchange = requests.Exchange(request, NO_TAGS + answer, BROKER, CONTROLLER, 8)
+    found = bodies.line(exchange)
+    assert found is not None
+    assert (found["sent_ms"], found["answered_ms"], found["api"]) == (5, 8, "BrokerHeartbeat")
+    assert found["request"]["want_shut_down"] and found["request"]["broker_epoch"] == 7
+    assert (found["response"]["error_code"], found["response"]["throttle_time"]) == ("none", 0)
+    assert bodies.line(replace(exchange, request=replace(request, version=99))) is None, "of a release to come"
 
 
 def line(api: str, **fields: object) -> dict[str, object]:

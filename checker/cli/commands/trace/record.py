@@ -40,8 +40,9 @@ def kafka(
 ) -> int:
     """Start a KRaft cluster of Apache Kafka, drive it through faults, and write a trace for each partition.
 
-    It runs on this machine, for a minute or two. Brokers are killed, stopped and paused, controllers killed where there
-    are several; topics are created, deleted and reassigned by a client.
+    It runs on this machine, for a minute or two. Brokers are killed, stopped, paused, cut off, slowed down and made to
+    send requests twice, controllers killed and cut off where there are several; topics are created, deleted and
+    reassigned by a client.
 
     Exit codes: 0 recorded, 2 usage, or no Java, no jars, or a cluster that does not come up.
     """
