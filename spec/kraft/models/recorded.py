@@ -6,8 +6,8 @@ long as it is alive and registered, so that nothing has to be known of images, f
 records names the request that a decision implies, just before it. What the log does not show (leases that run out,
 heartbeats that decide nothing, a process that ends) are silent steps of a trace.
 One topic, of which one or two partitions are recorded. A failover loses soft state: what is committed stays.
-Leaves out: refusals, which leave nothing in the log; data; why a leader asks for an ISR. Budgets are those of runs
-of minutes, so it is not for `fencepost check`.
+Leaves out: refusals, which leave nothing in the log, but those of registrations; data; why a leader asks for an ISR.
+Budgets are those of runs of minutes, so it is not for `fencepost check`.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ RECORDED = Model(
     },
     settings=SETTINGS,
     faults="crashes, SIGTERMs, pauses, failovers, reassignments, topics: as a run of minutes has them",
-    not_modelled="what a broker knows when it asks; refusals; data; ELR (KIP-966), KIP-858, KIP-853",
+    not_modelled="what a broker knows when it asks; refusals but of registrations; data; ELR, KIP-858, KIP-853",
     assumptions=(one_controller,),
 )
 
