@@ -14,3 +14,8 @@ def test_ports_are_different_free_and_below_those_of_connections() -> None:
         listener.bind(("127.0.0.1", ports[0]))
         listener.listen()
         assert ports[0] not in free_ports(50)
+
+
+def test_ports_that_were_given_and_are_not_used_yet_are_not_given_again() -> None:
+    given = [port for _ in range(30) for port in free_ports(100)]
+    assert len(set(given)) == len(given)
