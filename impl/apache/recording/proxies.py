@@ -45,6 +45,7 @@ class Proxies:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._listening: list[asyncio.Server] = []
         self._connections: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -62,7 +63,7 @@ class Proxies:
         self._run(called())
 
     def stop(self) -> None:
-        """Close all connections."""
+        """Listen no more, and close all connections."""
         self._run(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -81,9 +82,11 @@ class Proxies:
             task.add_done_callback(self._connections.discard)
             await _Connection(passage).run(reader, writer, server)
 
-        await asyncio.start_server(accept, "127.0.0.1", port)
+        self._listening.append(await asyncio.start_server(accept, "127.0.0.1", port))
 
     async def _end(self) -> None:
+        for server in self._listening:
+            server.close()
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)

@@ -176,6 +176,15 @@ def test_what_is_delayed_takes_at_least_that_long_each_way(cluster: Cluster) -> 
     assert time.monotonic() - begun_s >= 0.06
 
 
+def test_who_stops_listens_no_more() -> None:
+    made = Cluster()
+    client = made.client("0")
+    made.stop()
+    with pytest.raises(ConnectionError):
+        Client(made.down, "0")
+    client.close()
+
+
 def test_a_connection_to_a_node_that_is_down_ends(cluster: Cluster) -> None:
     broker = cluster.client("100", cluster.down)
     with pytest.raises((ConnectionError, struct.error)):
