@@ -99,7 +99,8 @@ class Campaign:
             running = [pool.submit(self._one, seed, folder / str(seed)) for seed in seeds]
             stopping.wait_for(running)
         ended = [run for one in running if (run := one.result()) is not None]
-        reasons = self.judge([run for run in ended if run.text])
+        with_traces = [run for run in ended if run.text]
+        reasons = self.judge(with_traces) if with_traces else {}
         return [
             (run, [run.problem] if run.problem else [*run.violated, *reasons.get(run.seed, [])]) for run in ended
         ]  # fmt: skip

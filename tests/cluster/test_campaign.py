@@ -35,6 +35,7 @@ class Runs:
         return Run(seed, "trace", {"kills": seed}, violated=("a record is lost",) if seed == 7 else ())
 
     def judge(self, runs: Sequence[Run]) -> dict[int, list[str]]:
+        assert runs, "there is nothing to be judged"
         return {run.seed: ["rejected"] for run in runs if run.seed in self.rejected}
 
     def main(self, *arguments: str) -> int:
@@ -65,6 +66,11 @@ def test_what_is_not_accepted_is_kept(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "seed 5: rejected\nseed 6: accepted\nseed 7: a record is lost\n" in printed
     (folder,) = (tmp_path / "scratch").iterdir()
     assert sorted(path.name for path in folder.iterdir()) == ["5", "7"] and str(folder) in printed
+
+
+def test_runs_that_never_began_are_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert Runs().main("--first", "3", "--count", "1") == 1
+    assert "seed 3: it does not start" in capsys.readouterr().out
 
 
 def test_what_is_accepted_leaves_nothing(tmp_path: Path) -> None:

@@ -17,11 +17,13 @@ from pathlib import Path
 
 from impl.apache.errors import ApacheError
 from impl.apache.recording.network import Network
-from impl.apache.release import jars
+from impl.apache.release import jars, numbers
 from impl.runtime.ports import free_ports
 
 FIRST_CONTROLLER = 100
 """The ids of controllers count from here, those of brokers from 0."""
+ELR_SINCE = (4, 0)
+"""The first release with a feature for eligible leader replicas (KIP-966), which no spec here has."""
 DATA, LOG = "data", "log"
 """In a node's folder: its directory, and what it printed."""
 
@@ -56,7 +58,7 @@ class Node:
     def format(self, cluster_id: str) -> None:
         """Raises ApacheError."""
         tool = ["kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self._config)]
-        features = ["--feature", "eligible.leader.replicas.version=0"]
+        features = [] if numbers(self._version) < ELR_SINCE else ["--feature", "eligible.leader.replicas.version=0"]
         done = subprocess.run([*self._java(), *tool, *features], capture_output=True, text=True, timeout=_LIMIT_S)
         if done.returncode != 0:
             raise ApacheError(f"node {self.node_id} cannot be formatted: {done.stdout}{done.stderr}")
