@@ -24,7 +24,7 @@ from impl.kraft.messages import (
     Request,
 )
 from impl.kraft.records import Batch, NoOpRecord, RegisterBrokerRecord, UnregisterBrokerRecord
-from impl.kraft.snapshot import Snapshot, write_snapshot
+from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
 
 METADATA_VERSION = 20
 """3.8-IV0: the newest that the brokers of a cluster under test know."""
@@ -227,3 +227,13 @@ class ApacheController:
     def _waits(self, number: int, offset: int, json: Any) -> Waiting:
         call, kind = self._calls[number]
         return Waiting(offset, call, KINDS[kind][2](json))
+
+
+def loaded(version: str, settings: ControllerSettings, snapshot: Snapshot) -> ApacheController:
+    """A standby that has loaded a snapshot."""
+    controller = ApacheController(version, settings)
+    controller.committed = controller.speculative = load_snapshot(snapshot)
+    records = batch_json(Batch(0, snapshot.epoch, snapshot.records), begins_epoch=False)
+    load = {"kind": "load", "nowMs": 0, "offset": snapshot.offset, "batch": records}
+    controller.state = controller.state.after(load)
+    return controller

@@ -14,7 +14,7 @@ from impl.adapters.kraft.epoch_history import EpochHistory
 from impl.adapters.kraft.observed import controller_epoch, reached
 from impl.adapters.kraft.probes import receivers
 from impl.adapters.kraft.system import KraftUnderTest
-from impl.apache.controller import NS_PER_MS, ApacheController
+from impl.apache.controller import NS_PER_MS, ApacheController, loaded
 from impl.apache.jvm import Number, State
 from impl.apache.release import classes
 from impl.apache.wire import topic_of
@@ -83,7 +83,8 @@ class ApacheCore:
         self._version = version
 
     def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None) -> ControllerCore:
-        assert snapshot is None, "models in which one is loaded are not driven"
+        if snapshot is not None:
+            return loaded(self._version, settings, snapshot)
         return ApacheController(self._version, settings)
 
     def broker(
@@ -98,8 +99,6 @@ class ApacheUnderTest(KraftUnderTest):
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
         if constants["controllers"] > 1 and "send_registration" in actions:
             return "no registration that is repeated is driven over several controllers: Kafka reuses offsets"
-        if "load_snapshot" in actions:
-            return "no snapshot is loaded: the harness hands released controllers batches of the log alone"
         return super().lacks(constants, actions)
 
     def receivers(

@@ -60,9 +60,9 @@ def test_what_conforms(model: str, changes: dict[str, object], verdict: str, tra
 @released
 @LONG
 @pytest.mark.xdist_group("apache")
-@pytest.mark.parametrize("model", ["creation", "refusal", "failover_reassignment"])
+@pytest.mark.parametrize("model", ["creation", "refusal", "failover_reassignment", "snapshot_reassignment"])
 def test_several_released_controllers_conform_as_far_as_they_are_driven(model: str) -> None:
-    """Answers wait for a commit, of brokers and of operators."""
+    """Answers wait for a commit, of brokers and of operators; snapshots are loaded."""
     report = driven(model, load_system(f"apache-kafka:{VERSION}"), {}, 5)
     assert (report.divergence, report.verdict) == (None, INCOMPLETE)
 

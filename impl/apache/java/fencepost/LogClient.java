@@ -53,6 +53,12 @@ final class LogClient extends QuietClient {
         listener.handleCommit(new OneBatch(batch));
     }
 
+    /** A snapshot takes the place of the log up to an offset, inclusive. */
+    void load(long offset, Batch<ApiMessageAndVersion> records) {
+        endOffset = offset + 1;
+        listener.handleLoadSnapshot(new OneSnapshot(offset, records));
+    }
+
     @Override
     public void register(Listener<ApiMessageAndVersion> listener) {
         this.listener = listener;
@@ -150,6 +156,49 @@ final class LogClient extends QuietClient {
         @Override
         public OptionalLong lastOffset() {
             return OptionalLong.of(batch.lastOffset());
+        }
+
+        @Override
+        public void close() {
+        }
+
+        @Override
+        public boolean hasNext() {
+            return batches.hasNext();
+        }
+
+        @Override
+        public Batch<ApiMessageAndVersion> next() {
+            return batches.next();
+        }
+    }
+
+    /** Reads a snapshot. */
+    private static final class OneSnapshot extends QuietReader {
+        private final Iterator<Batch<ApiMessageAndVersion>> batches;
+        private final long offset;
+        private final int epoch;
+
+        OneSnapshot(long offset, Batch<ApiMessageAndVersion> records) {
+            super(offset, records.epoch());
+            this.batches = List.of(records).iterator();
+            this.offset = offset;
+            this.epoch = records.epoch();
+        }
+
+        @Override
+        public long lastContainedLogOffset() {
+            return offset;
+        }
+
+        @Override
+        public int lastContainedLogEpoch() {
+            return epoch;
+        }
+
+        @Override
+        public long lastContainedLogTimestamp() {
+            return 0;
         }
 
         @Override

@@ -44,6 +44,8 @@ final class Node {
     final ManualTime time = new ManualTime();
     final LogClient log;
     QuorumController controller;
+    /** Of the metadata, which stands before the log, and in each snapshot. */
+    private ApiMessageAndVersion level;
     /** Those that have no answer yet, and those that have one which was not taken. */
     final Map<Integer, Call> calls = new TreeMap<>();
 
@@ -110,8 +112,9 @@ final class Node {
         FeatureLevelRecord level = new FeatureLevelRecord()
             .setName(MetadataVersion.FEATURE_NAME)
             .setFeatureLevel((short) metadataVersion);
+        made.level = new ApiMessageAndVersion(level, (short) 0);
         made.queue().drain();
-        made.log.commit(Batch.data(-1, 0, 0, 1, List.of(new ApiMessageAndVersion(level, (short) 0))));
+        made.log.commit(Batch.data(-1, 0, 0, 1, List.of(made.level)));
         made.queue().drain();
         return made;
     }
@@ -136,6 +139,14 @@ final class Node {
     void replay(Batch<ApiMessageAndVersion> batch) {
         log.endOffset = batch.lastOffset() + 1;
         log.commit(batch);
+        queue().drain();
+    }
+
+    /** A snapshot takes the place of the log up to an offset, inclusive. */
+    void load(long offset, Batch<ApiMessageAndVersion> records) {
+        List<ApiMessageAndVersion> all = new ArrayList<>(records.records());
+        all.add(0, level);
+        log.load(offset, Batch.data(0, records.epoch(), 0, all.size(), all));
         queue().drain();
     }
 

@@ -117,6 +117,7 @@ final class Server {
     private void take(Node node, String kind, JsonNode command) {
         switch (kind) {
             case "replay" -> command.get("batches").forEach(one -> node.replay(batch(one)));
+            case "load" -> node.load(command.get("offset").longValue(), batch(command.get("batch")));
             case "commit" -> node.commit(command.get("offset").longValue());
             case "lead" -> node.lead(command.get("epoch").intValue(), command.get("begins").booleanValue());
             case "resign" -> node.resign();

@@ -6,6 +6,7 @@ import org.apache.kafka.raft.ControlRecord;
 import org.apache.kafka.raft.OffsetAndEpoch;
 import org.apache.kafka.raft.RaftClient;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.snapshot.SnapshotReader;
 import org.apache.kafka.snapshot.SnapshotWriter;
 
 import java.util.Optional;
@@ -24,5 +25,19 @@ abstract class QuietClient implements RaftClient<ApiMessageAndVersion> {
     @Override
     public Optional<OffsetAndEpoch> latestSnapshotId() {
         return Optional.empty();
+    }
+
+    /** A snapshot that stands for the log up to an offset, inclusive. */
+    abstract static class QuietReader implements SnapshotReader<ApiMessageAndVersion> {
+        private final OffsetAndEpoch id;
+
+        QuietReader(long offset, int epoch) {
+            id = new OffsetAndEpoch(offset + 1, epoch);
+        }
+
+        @Override
+        public OffsetAndEpoch snapshotId() {
+            return id;
+        }
     }
 }
