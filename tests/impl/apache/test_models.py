@@ -1,0 +1,48 @@
+"""Models explored with a released controller: what is said of each, and that one which was explored is not again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from checker.verdicts import CONFORMS, DIVERGES, INCOMPLETE
+from tests.impl.apache import models
+
+EXPLORED = {
+    "model": "quorum", "verdict": INCOMPLETE, "reason": "time limit of 5 s", "driven": 9, "refusals": 3, "probes": 4,
+    "pairs": 5, "depth": 2, "places": [],
+    "spec": {"states": None, "states_covered": 2, "transitions": None, "transitions_covered": 1_234},
+}  # fmt: skip
+WHOLE = {**EXPLORED, "verdict": CONFORMS, "reason": "", "spec": {"transitions": 1_234, "transitions_covered": 1_234}}
+DIVERGING = {**EXPLORED, "verdict": DIVERGES, "reason": "It does more.", "places": ["image.topic", "log"]}
+NONE = {"model": "raft", "verdict": models.NOT_DRIVEN, "reason": "kraft/raft has no setting kafka_9_9\nhint: another"}
+
+
+def test_a_row_says_how_much_was_driven_and_what_came() -> None:
+    assert models.written(EXPLORED) == "| `kraft/quorum` | 1,234, to depth 2 | 7 | incomplete: time limit of 5 s |"
+    assert models.written(WHOLE) == "| `kraft/quorum` | 1,234 of 1,234 | 7 | conforms |"
+    assert models.written(DIVERGING).endswith("| diverges: It does more. (image.topic, log) |")
+    assert models.written(NONE) == "| `kraft/raft` | | | kraft/raft has no setting kafka_9_9 |"
+
+
+def test_what_was_explored_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+
+    def explored(model: str, version: str, seconds: float) -> dict[str, object]:
+        ran.append(model)
+        return {**WHOLE, "model": model}
+
+    monkeypatch.setattr(models, "explored", explored)
+    monkeypatch.setattr(models, "missing", lambda _version: "")
+    done = tmp_path / "done.ndjson"
+    assert models.main(["--done", str(done), "quorum"]) == 0
+    assert models.main(["--done", str(done), "quorum", "isr"]) == 0
+    assert ran == ["quorum", "isr"]
+    assert [json.loads(line)["model"] for line in done.read_text().splitlines()] == ran
+    assert capsys.readouterr().out.count("conforms") == 3
+    monkeypatch.setattr(models, "explored", lambda *_arguments: DIVERGING)
+    assert models.main(["zombie"]) == 1
