@@ -11,6 +11,7 @@ from typing import Any
 
 from impl.apache.errors import ApacheError
 from impl.apache.recording.cluster import FIRST_CONTROLLER, LAG_MS, SESSION_MS, Cluster, Node, until
+from impl.apache.recording.proxies import now_ms
 from impl.apache.recording.scenario import OF_CONTROLLER, OF_TOPIC, Step
 
 STARTED = b"Kafka Server started"
@@ -137,7 +138,7 @@ class Driver:
         self._note(CRASH, node)
 
     def _note(self, what: str, node: Node) -> None:
-        self.journal.append(Done(time.time_ns() // 1_000_000, what, node.node_id))
+        self.journal.append(Done(now_ms(), what, node.node_id))
 
     def _await(self, node: Node) -> None:
         until(lambda: self._has_started(node), f"broker {node.node_id} starts")
