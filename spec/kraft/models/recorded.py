@@ -116,6 +116,7 @@ def report(s: Cluster, voter: Voter, process: Process) -> None:
     registration = require_some(controller.image.registrations[broker])
     require(s.processes[process].broker_epoch == registration.broker_epoch)
     controller.expired_leases -= {broker}
+    controller.checks_leases = True
     controller.shutdowns = with_reports(controller.shutdowns, broker, controller.image.offset)
 
 
