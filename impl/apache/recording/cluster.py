@@ -12,7 +12,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from impl.apache.errors import ApacheError
@@ -139,8 +139,7 @@ def cluster(
 
     more: settings of all nodes.
     """
-    network = Network()
-    try:
+    with closing(Network()) as network:
         made = _configured(folder, version, controllers, brokers, more or {}, network)
         try:
             first, *others = made.nodes.values()
@@ -151,16 +150,13 @@ def cluster(
         finally:
             for node in made.nodes.values():
                 node.kill()
-    finally:
-        network.stop()
 
 
 def _configured(
     folder: Path, version: str, controllers: int, brokers: int, more: Mapping[str, object], network: Network
 ) -> Cluster:
     ids = [*range(FIRST_CONTROLLER, FIRST_CONTROLLER + controllers), *range(brokers)]
-    ports = free_ports(2 * len(ids))
-    at, seen_at = dict(zip(ids, ports, strict=False)), dict(zip(ids, ports[len(ids) :], strict=True))
+    at, seen_at = (dict(zip(ids, free_ports(len(ids)), strict=True)) for _ in range(2))
     voters = ",".join(f"{node_id}@127.0.0.1:{seen_at[node_id]}" for node_id in ids[:controllers])
     common = {
         "controller.listener.names": "CONTROLLER",

@@ -79,7 +79,7 @@ class Network:
         self._proxies.call(faults.sends.set)
         self._proxies.call(faults.hears.set)
 
-    def stop(self) -> None:
+    def close(self) -> None:
         self._proxies.stop()
 
     # On the proxies' thread.

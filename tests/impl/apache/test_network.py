@@ -111,7 +111,7 @@ class Cluster:
     def stop(self) -> None:
         for client in self._clients:
             client.close()
-        self.network.stop()
+        self.network.close()
         self.server.close()
 
 

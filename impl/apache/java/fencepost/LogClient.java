@@ -6,14 +6,12 @@ import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.raft.Batch;
-import org.apache.kafka.raft.BatchReader;
 import org.apache.kafka.raft.LeaderAndEpoch;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.KRaftVersion;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -138,50 +136,13 @@ final class LogClient extends QuietClient {
     public void close() {
     }
 
-    /** Reads one batch. */
-    private static final class OneBatch implements BatchReader<ApiMessageAndVersion> {
-        private final Iterator<Batch<ApiMessageAndVersion>> batches;
-        private final Batch<ApiMessageAndVersion> batch;
-
-        OneBatch(Batch<ApiMessageAndVersion> batch) {
-            this.batch = batch;
-            this.batches = List.of(batch).iterator();
-        }
-
-        @Override
-        public long baseOffset() {
-            return batch.baseOffset();
-        }
-
-        @Override
-        public OptionalLong lastOffset() {
-            return OptionalLong.of(batch.lastOffset());
-        }
-
-        @Override
-        public void close() {
-        }
-
-        @Override
-        public boolean hasNext() {
-            return batches.hasNext();
-        }
-
-        @Override
-        public Batch<ApiMessageAndVersion> next() {
-            return batches.next();
-        }
-    }
-
     /** Reads a snapshot. */
     private static final class OneSnapshot extends QuietReader {
-        private final Iterator<Batch<ApiMessageAndVersion>> batches;
         private final long offset;
         private final int epoch;
 
         OneSnapshot(long offset, Batch<ApiMessageAndVersion> records) {
-            super(offset, records.epoch());
-            this.batches = List.of(records).iterator();
+            super(offset, records);
             this.offset = offset;
             this.epoch = records.epoch();
         }
@@ -199,20 +160,6 @@ final class LogClient extends QuietClient {
         @Override
         public long lastContainedLogTimestamp() {
             return 0;
-        }
-
-        @Override
-        public void close() {
-        }
-
-        @Override
-        public boolean hasNext() {
-            return batches.hasNext();
-        }
-
-        @Override
-        public Batch<ApiMessageAndVersion> next() {
-            return batches.next();
         }
     }
 }

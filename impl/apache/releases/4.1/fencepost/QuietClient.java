@@ -1,6 +1,7 @@
 package fencepost;
 
 import org.apache.kafka.common.message.LeaderChangeMessage;
+import org.apache.kafka.raft.Batch;
 import org.apache.kafka.raft.ControlRecord;
 import org.apache.kafka.raft.RaftClient;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
@@ -33,11 +34,12 @@ abstract class QuietClient implements RaftClient<ApiMessageAndVersion> {
     }
 
     /** A snapshot that stands for the log up to an offset, inclusive. */
-    abstract static class QuietReader implements SnapshotReader<ApiMessageAndVersion> {
+    abstract static class QuietReader extends OneBatch implements SnapshotReader<ApiMessageAndVersion> {
         private final OffsetAndEpoch id;
 
-        QuietReader(long offset, int epoch) {
-            id = new OffsetAndEpoch(offset + 1, epoch);
+        QuietReader(long offset, Batch<ApiMessageAndVersion> records) {
+            super(records);
+            id = new OffsetAndEpoch(offset + 1, records.epoch());
         }
 
         @Override
