@@ -124,12 +124,13 @@ class Campaign:
         return line
 
 
-def known_runs(done: Path | None) -> dict[int, dict[str, Any]]:
+def known_runs(done: Path | None, key: str = "seed") -> dict[Any, dict[str, Any]]:
+    """The lines of a file, by what they are about."""
     if done is None:
         return {}
     done.parent.mkdir(parents=True, exist_ok=True)
     lines = done.read_text().splitlines() if done.exists() else []
-    return {line["seed"]: line for line in map(json.loads, lines)}
+    return {line[key]: line for line in map(json.loads, lines)}
 
 
 def totals(lines: Iterable[dict[str, Any]]) -> list[str]:

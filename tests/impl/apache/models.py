@@ -3,7 +3,8 @@
     python -m tests.impl.apache.models [--release VERSION] [--seconds S] [--done FILE] [MODEL ...]
 
 A model gets so many seconds at most (300), on one core. With `--done FILE` the file keeps a line for each, and a model
-that has one is not explored again. Ctrl-C stops it. Exit codes: 0 nothing diverges, 1 something does.
+that has one is not explored again; one that Ctrl-C stops has none. Exit codes: 0 nothing diverges, 1 something does, 3
+stopped before the end.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from checker.lang.loader import load_spec
 from checker.verdicts import DIVERGES
 from impl.apache.recording.record import VERSION, setting_of
 from impl.apache.release import missing
+from tests.cluster import stopping
+from tests.cluster.campaign import known_runs
 
 NOT_DRIVEN = "not driven"
 """The verdict on a model that the adapter has no steps for."""
@@ -65,18 +68,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(why)
     names = options.models or [model.name for model in load_spec("kraft").models]
     diverged = False
-    for line in _lines(names, options):
-        print(written(line), flush=True)
-        diverged |= line["verdict"] == DIVERGES
-    return 1 if diverged else 0
+    with stopping.on_signals():
+        for line in _lines(names, options):
+            print(written(line), flush=True)
+            diverged |= line["verdict"] == DIVERGES
+        stopped = stopping.asked()
+    return 3 if stopped else 1 if diverged else 0
 
 
 def _lines(names: Sequence[str], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    known = {}
-    if options.done is not None and options.done.exists():
-        known = {line["model"]: line for line in map(json.loads, options.done.read_text().splitlines())}
+    known = known_runs(options.done, "model")
     for name in names:
         line = known.get(name) or explored(name, options.release, options.seconds)
+        if stopping.asked():
+            return
         if name not in known and options.done is not None:
             with options.done.open("a") as file:
                 file.write(json.dumps(line) + "\n")
