@@ -18,7 +18,8 @@ from checker.cli.ending import finish, prepare
 from checker.running.interrupts import end_as_by_ctrl_c
 
 COMMANDS = (
-    "list", "check", "simulate", "reach", "prove", "diff", "gallery", "conform", "mutate", "export", "trace", "cluster",
+    "list", "check", "simulate", "reach", "prove", "diff", "include", "gallery", "conform", "mutate", "export", "trace",
+    "cluster",
 )  # fmt: skip
 """The commands, in the order of --help; each is in the module of `checker.cli.commands` that has its name."""
 

@@ -150,7 +150,7 @@ def diff(
     _same_states(sides, kernels)
     explored: list[SearchResult] = []
     for side, kernel in zip(sides, kernels, strict=True):
-        left = _what_is_left(limits, started, explored)
+        left = what_is_left(limits, started, explored)
         result = search(kernel, _initial(side.model), threads=threads, limits=left, all_violations=True,
                         progress=searching)  # fmt: skip
         side.states, side.transitions = result.distinct, sum(a.fired for a in result.actions)
@@ -195,7 +195,7 @@ def _same_states(sides: Sequence[Side], kernels: Sequence[Kernel]) -> None:
     )
 
 
-def _what_is_left(limits: Limits, started: float, explored: Sequence[SearchResult]) -> Limits:
+def what_is_left(limits: Limits, started: float, explored: Sequence[SearchResult]) -> Limits:
     """Limits for the next search: time and memory are for both sides together."""
     time_s, memory = limits.time_limit_s, limits.memory_bytes
     if time_s is not None:

@@ -24,6 +24,7 @@ from checker.lang.declare import (
 )
 from checker.lang.declare import deadlock_free as deadlock_free  # a property: a spec that means it imports it by name
 from checker.lang.errors import SpecError
+from checker.lang.inclusion import Inclusion
 from checker.lang.instances import instance
 from checker.lang.notes import Notes, TakenStep
 from checker.lang.order import OrderedEnum, choose, fold
@@ -65,6 +66,7 @@ __all__ = [
     "Declared",
     "History",
     "Identity",
+    "Inclusion",
     "Map",
     "MemberOf",
     "Model",

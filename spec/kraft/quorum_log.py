@@ -40,6 +40,7 @@ Epoch = Annotated[int, Nat(lambda: Design.max_epoch)]
 AnyEpoch = Annotated[int, Range(0, lambda: Design.max_epoch)]
 Offset = Annotated[int, Nat(lambda: Design.pending_batches)]
 Crashes = Annotated[int, Nat(lambda: Design.max_crashes)]
+Unregistrations = Annotated[int, Nat(lambda: Design.max_unregistrations)]
 
 
 @message
@@ -64,19 +65,34 @@ class Member:
     voted_for: Option[Voter]
     supporters: Set[Voter]  # while it stands in its epoch: those that have voted for it
     leads: bool
+    is_active: bool  # its controller has taken office, and decides
     log: Entries
     kept: Offset  # it never loses its log up to here
     ends: Map[Voter, Offset]  # while it leads: up to where it counts on the log of each other voter
 
 
+@message
+class Request:
+    """What an operator asked a controller to remove, in an epoch, and whether the reply is there."""
+
+    voter: Voter
+    epoch: Epoch
+    is_confirmed: bool
+
+
+Requests = Annotated[Seq[Request], AtMost(lambda: Design.removals)]
+
+
 @state
 class QuorumLog:
-    """The voters, what is committed, and what each epoch's leader wrote."""
+    """The voters, what is committed, what each epoch's leader wrote, and what was asked for last."""
 
     members: Map[Voter, Member]
     committed: Entries
     committed_in: Annotated[Epoch, History]  # the newest epoch whose leader has committed
     written: Map[AnyEpoch, Entries]
+    request: Requests
+    unregistrations: Unregistrations
 
 
 def no_ends() -> Map[Voter, Offset]:
@@ -90,8 +106,24 @@ def none_written() -> Map[AnyEpoch, Entries]:
 @init
 def nobody_stood() -> QuorumLog:
     """Every log is empty."""
-    member = Member(epoch=0, voted_for=None, supporters=frozenset(), leads=False, log=(), kept=0, ends=no_ends())
-    return QuorumLog(members=Map(dict.fromkeys(Voter, member)), committed=(), committed_in=0, written=none_written())
+    member = Member(
+        epoch=0,
+        voted_for=None,
+        supporters=frozenset(),
+        leads=False,
+        is_active=False,
+        log=(),
+        kept=0,
+        ends=no_ends(),
+    )
+    return QuorumLog(
+        members=Map(dict.fromkeys(Voter, member)),
+        committed=(),
+        committed_in=0,
+        written=none_written(),
+        request=(),
+        unregistrations=0,
+    )
 
 
 # Logs.
@@ -122,7 +154,13 @@ def shared(log: Entries, other: Entries) -> int:
 
 def in_epoch(member: Member, epoch: int) -> Member:
     """A voter that takes part in a newer epoch, and in no older one."""
-    return replace(member, epoch=epoch, voted_for=None, supporters=frozenset(), leads=False, ends=no_ends())
+    newer = replace(member, epoch=epoch, voted_for=None, supporters=frozenset())
+    return without_lead(newer)
+
+
+def without_lead(member: Member) -> Member:
+    """A voter that does not lead. If it did, it forgets how far the others are, and its controller renounces."""
+    return replace(member, leads=False, is_active=False, ends=no_ends())
 
 
 @action(who="controller {voter}", source=SOURCE)
@@ -179,8 +217,7 @@ def lead_epoch(q: QuorumLog, candidate: Voter, first: Entry, kept: Offset) -> No
 def step_down(q: QuorumLog, leader: Voter) -> None:
     """A leader leads no more, and its epoch has none."""
     require(q.members[leader].leads)
-    q.members[leader].leads = False
-    q.members[leader].ends = no_ends()
+    q.members[leader] = without_lead(q.members[leader])
 
 
 # Logs that grow, and are cut.
@@ -233,7 +270,7 @@ def lose_tail(q: QuorumLog, voter: Voter, end: Offset) -> None:
     """A voter loses its memory, and of its log what it had not promised to keep. It does not lead any more."""
     member = q.members[voter]
     require(member.kept <= end and end <= len(member.log))
-    q.members[voter] = replace(member, leads=False, log=member.log[:end], kept=end, ends=no_ends())
+    q.members[voter] = replace(without_lead(member), log=member.log[:end], kept=end)
 
 
 # What is committed.

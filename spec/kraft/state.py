@@ -43,8 +43,8 @@ class Shutdown:
 class Controller:
     """A controller's memory and its log.
 
-    An active controller's image is speculative: the replay of its whole log. A standby's is what is committed,
-    and where it lacks some of that, nothing is kept of what it has.
+    An active controller's image is speculative: the replay of its whole log. Any other's is what is committed, as far
+    as it knows; where a standby lacks some of that, nothing is kept of what it has.
     """
 
     image: Metadata

@@ -199,7 +199,7 @@ class TestStopped:
         def less_for_the_second(limits: Limits, started: float, explored: list[SearchResult]) -> Limits:
             return Limits(max_depth=2) if explored else limits
 
-        monkeypatch.setattr("checker.explicit.diff._what_is_left", less_for_the_second)
+        monkeypatch.setattr("checker.explicit.diff.what_is_left", less_for_the_second)
         found = compared(f"{DIFFERING}/free", AS_IT_STANDS, {"jumps": "true"})
         assert (found.verdict, found.stopped, lengths(found)) == ("differs", "depth limit of 2", [4, 2])
         assert found.traces[0].tail[0].startswith("step 4, {'jumps': 'true'}: go_on is refused by")

@@ -123,6 +123,13 @@ def build(kernel: Kernel, result: SearchResult, deadline: Deadline) -> StateGrap
     return _Builder(kernel, result.exploration, edge_bound(result), deadline).graph()
 
 
+def build_with_states(kernel: Kernel, result: SearchResult, deadline: Deadline) -> tuple[StateGraph, Words]:
+    """The graph of a finished search, and its states, packed, by number. Raises what `deadline` raises."""
+    builder = _Builder(kernel, result.exploration, edge_bound(result), deadline)
+    graph = builder.graph()
+    return graph, builder.words(0, graph.count)
+
+
 class _Builder:
     """Expands every stored state once more, in the order of the graph.
 
@@ -158,7 +165,7 @@ class _Builder:
         edges = self._edges
         return StateGraph(
             self._first, self._targets[:edges], self._labels[:edges], self._labelling.table(), levels, self._withheld,
-            self._busy, self._watched, [packed(words) for words in self._words(0, levels[min(1, len(levels) - 1)])],
+            self._busy, self._watched, [packed(words) for words in self.words(0, levels[min(1, len(levels) - 1)])],
         )  # fmt: skip
 
     def _enter_initial(self) -> None:
@@ -172,7 +179,7 @@ class _Builder:
 
     def _expand(self, begin: int, end: int) -> None:
         """The edges out of the states begin..end - 1, and what is to be known of these states."""
-        states = self._words(begin, end)
+        states = self.words(begin, end)
         self._kernel.calls["watch"](states.ctypes.data, len(states), self._watched[begin:end].ctypes.data)
         degrees = np.zeros(end - begin, dtype=np.int64)
 
@@ -226,7 +233,7 @@ class _Builder:
         addresses = (array.ctypes.data for array in (self._numbers, self._order, targets))
         self._met = traversals()["number"](found.ctypes.data, len(found), *addresses, self._met)
 
-    def _words(self, begin: int, end: int) -> Words:
+    def words(self, begin: int, end: int) -> Words:
         """The packed states with the numbers begin..end - 1."""
         indices = self._order[begin:end]
         out = np.empty((end - begin, self._kernel.words), dtype=np.uint64)

@@ -189,16 +189,16 @@ class ControllerHost(Host):
 
     @property
     def is_lost(self) -> bool:
-        """It was deposed, and what it has written since can never commit: nobody will hear of what it decides.
+        """It was deposed, and what it has in its log can never commit: nobody will hear of what it decides.
 
         Epochs that it sees were issued again by others, so that it may decide otherwise than the spec.
         """
-        return self.core.is_active and self.lags_since is not None and len(self.log) > 0
+        return self.is_elected and self.lags_since is not None and len(self.log) > 0
 
     @property
     def is_out_of_sight(self) -> bool:
         """True when it decides nothing: it is lost, or a standby that has yet to catch up."""
-        return self.is_lost or (self.lags_since is not None and not self.core.is_active)
+        return self.is_lost or (self.lags_since is not None and not self.is_elected)
 
 
 @dataclass(frozen=True, eq=False)

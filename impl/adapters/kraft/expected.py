@@ -113,12 +113,12 @@ def ordered(identities: Any) -> tuple[int, ...]:
 
 
 def controller(one: Any, topic: Any) -> ControllerView:
-    """topic: what is committed. Of one whose decisions can never commit, nothing is shown of what it decides."""
+    """topic: what is committed. Of one whose log can never commit, nothing is shown of what is in it."""
     return seen(one, topic, controller_view)
 
 
 def controller_view(one: Any, topic: Any) -> ControllerView:
-    is_lost = one.role.name == "ACTIVE" and one.lags_since is not None and len(one.log) > 0
+    is_lost = one.role.name != "STANDBY" and one.lags_since is not None and len(one.log) > 0
     return ControllerView(
         role=one.role.name,
         epoch=ordinal(one.epoch),

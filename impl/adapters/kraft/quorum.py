@@ -169,7 +169,7 @@ def after_commit(cluster: Cluster, voter: int, entry: Entry, epoch: int) -> Clus
         return noticed(cluster, voter)
     last = host.log[-1].batch if host.log else cluster.log.batches[-2]
     behind = last.epoch if host.lags_since is None else host.lags_since
-    log = host.log if host.core.is_active else ()
+    log = host.log if host.is_elected else ()
     return cluster.with_controller(voter, replace(host, lags_since=behind, log=log))
 
 

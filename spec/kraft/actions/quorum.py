@@ -270,9 +270,9 @@ def past_batch(controller: Controller, batch: Batch) -> Controller:
 def lacking_committed(controller: Controller, last: ControllerEpoch) -> Controller:
     """A controller that lacks something committed; last: the epoch of the last batch that it has.
 
-    One that takes itself for the active one decides on, in vain. Of any other nothing is kept: it has to catch up.
+    One that leads decides on, in vain, or may yet become active. Of any other nothing is kept: it has to catch up.
     """
-    if controller.role == Role.ACTIVE:
+    if is_raft_leader(controller):
         return replace(controller, lags_since=last)
     return replace(controller, lags_since=last, image=empty_image(), log=())
 
@@ -305,9 +305,12 @@ def commit_batch(s: Cluster, leader: Voter) -> None:
     kafka="KafkaRaftClient.maybeFireLeaderChange, QuorumController.claim",
 )
 def claim(s: Cluster, voter: Voter) -> None:
-    """An elected controller becomes active once all that its log has is committed and replayed. Leases start again."""
+    """An elected controller becomes active once all that its log has is committed and replayed. Leases start again.
+
+    One that was deposed, and has not heard of it, may lack what its successor has committed since.
+    """
     controller = s.controllers[voter]
-    require(controller.role == Role.ELECTED and controller.lags_since is None)
+    require(controller.role == Role.ELECTED)
     if Design.kafka_17333:
         require(len(controller.log) == 0)
     controller.role = Role.ACTIVE

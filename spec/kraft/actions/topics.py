@@ -20,7 +20,7 @@ from spec.kraft.decisions.partition import first_replica_among, those_in
 from spec.kraft.design import Design
 from spec.kraft.metadata import Partition, Replicas, active_brokers
 from spec.kraft.state import Cluster, Controller, FirstEpochs, LastRemoval, RequestedRemoval
-from spec.kraft.types import Broker, BrokerEpoch, RecordStatus, TopicId, TopicPartition, Voter
+from spec.kraft.types import Broker, BrokerEpoch, RecordStatus, Role, TopicId, TopicPartition, Voter
 
 Order = Annotated[Seq[Broker], Permutation]
 
@@ -125,5 +125,6 @@ def confirm_removal(s: Cluster, voter: Voter) -> None:
     require(len(s.last_removal) > 0)
     removal = s.last_removal[0]
     require(removal.voter == voter and removal.epoch == controller.epoch and not removal.is_confirmed)
+    require(controller.role == Role.ACTIVE)
     require(not Design.successes_wait or not any(removes_something(batch.delta) for batch in controller.log))
     s.last_removal = (replace(removal, is_confirmed=True),)

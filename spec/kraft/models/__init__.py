@@ -3,6 +3,7 @@
 from spec.kraft import abstract_isr
 from spec.kraft.models import (
     administration,
+    asked,
     composed,
     failover,
     full,
@@ -23,9 +24,12 @@ MODELS = [
     *full.MODELS,
     *quorum.MODELS,
     *raft.MODELS,
+    *asked.MODELS,
     *shutdown.MODELS,
     *timed.MODELS,
     *composed.MODELS,
     *replica_logs.MODELS,
     *recorded.MODELS,
 ]
+
+INCLUSIONS = asked.INCLUSIONS

@@ -51,15 +51,20 @@ def agree(one: Controller, another: Controller) -> bool:
 def controller_leads_its_epoch(before: Cluster, after: Cluster) -> bool:
     """An elected controller begins with a batch of its own epoch, and leads until it hears of a newer one.
 
-    It becomes active only if it has all that is committed.
+    It becomes active only if it has all that is committed, or nothing that is not.
     """
     return all(leads_its_epoch(before.controllers[voter], after.controllers[voter]) for voter in Voter)
 
 
 def leads_its_epoch(old: Controller, new: Controller) -> bool:
     if old.epoch == new.epoch:
-        return is_raft_leader(old) == is_raft_leader(new) and (old.role == new.role or new.lags_since is None)
+        return is_raft_leader(old) == is_raft_leader(new) and (old.role == new.role or may_be_active(new))
     return old.epoch < new.epoch and (not is_raft_leader(new) or (len(new.log) > 0 and new.log[-1].epoch == new.epoch))
+
+
+def may_be_active(controller: Controller) -> bool:
+    """One that has not heard that it was deposed may lack what its successor has committed."""
+    return controller.lags_since is None or len(controller.log) == 0
 
 
 @invariant(source="KIP-595, Leader Election (S14)")
@@ -79,7 +84,7 @@ def one_controller_leads_an_epoch(s: Cluster) -> bool:
 def controller_leads_an_epoch_once(before: Cluster, after: Cluster) -> bool:
     """A controller begins to lead in an epoch that is new to it, with a batch of it, and leads it no second time.
 
-    It becomes active only if it has all that is committed, and may step down at any time.
+    It becomes active only if it has all that is committed, or nothing that is not, and may step down at any time.
     """
     return all(leads_once(before.controllers[voter], after.controllers[voter]) for voter in Voter)
 
@@ -87,17 +92,17 @@ def controller_leads_an_epoch_once(before: Cluster, after: Cluster) -> bool:
 def leads_once(old: Controller, new: Controller) -> bool:
     if is_raft_leader(new) and not (is_raft_leader(old) and old.epoch == new.epoch):
         return old.epoch < new.epoch and len(new.log) > 0 and new.log[-1].epoch == new.epoch
-    return old.epoch <= new.epoch and (old.role == new.role or new.role == Role.STANDBY or new.lags_since is None)
+    return old.epoch <= new.epoch and (old.role == new.role or new.role == Role.STANDBY or may_be_active(new))
 
 
 @invariant(source="KIP-595, Fetch; KIP-630")
 def lagging_controller_keeps_nothing(s: Cluster) -> bool:
-    """A controller that lacks something committed has neither image nor log, unless it takes itself for active."""
+    """A controller that lacks something committed has neither image nor log, unless it leads."""
     return all(has_no_gap(s.controllers[voter]) for voter in Voter)
 
 
 def has_no_gap(controller: Controller) -> bool:
-    if controller.lags_since is None or controller.role == Role.ACTIVE:
+    if controller.lags_since is None or is_raft_leader(controller):
         return True
     return len(controller.log) == 0 and controller.image == empty_image()
 
@@ -141,8 +146,7 @@ def is_copied(old: Controller, new: Controller, leader: Controller) -> bool:
 def commit_leaves_logs_that_have_it(before: Cluster, after: Cluster) -> bool:
     """When a batch commits, it leaves the log of whoever has it and can know, and the others lack it from then on.
 
-    A leader can know if it, or one of an older epoch, may commit the batch. One that takes itself for the active
-    controller continues as if nothing had happened.
+    A leader can know if it, or one of an older epoch, may commit the batch. Else it goes on as if nothing had happened.
     """
     return before.stable == after.stable or all(
         is_passed_by(before, after, before.controllers[voter], after.controllers[voter]) for voter in Voter
@@ -153,7 +157,7 @@ def is_passed_by(before: Cluster, after: Cluster, old: Controller, new: Controll
     has_it = old.lags_since is None and len(old.log) > 0 and old.log[0].epoch == after.stable[0].epoch
     if new.lags_since is None:
         return has_it and new.log == old.log[1:] and (not is_raft_leader(old) or may_be_committed(before, old.epoch))
-    if old.role == Role.ACTIVE and (new.log != old.log or new.image != old.image):
+    if is_raft_leader(old) and (new.log != old.log or new.image != old.image):
         return False
     return new.lags_since == epoch_of_last(before, old) and (is_raft_leader(old) or not has_it)
 

@@ -150,6 +150,7 @@ def as_member(s: Quorum, name: Voter) -> Member:
         voted_for=voter.voted_for,
         supporters=frozenset(one for one in Voter if stands and s.granted_in[name][one] == voter.epoch),
         leads=leads(voter),
+        is_active=False,
         log=voter.log,
         kept=end_on_disk(voter),
         ends=voter.ends if leads(voter) else no_ends(),
@@ -164,6 +165,8 @@ def as_quorum_log(s: Quorum) -> QuorumLog:
         committed=s.committed,
         committed_in=s.committed_in,
         written=s.written,
+        request=(),
+        unregistrations=0,
     )
 
 

@@ -1,0 +1,96 @@
+"""What brokers and operators see of a quorum of messages and disks can be seen of one with elections in one step.
+
+`raft` refines `quorum_log`, step by step; `quorum_as_seen` goes on from there, to `actions.quorum`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, replace
+
+import pytest
+
+from checker.explicit.inclusion import Included, include
+from checker.lang.inclusion import BoundInclusion, load_inclusion
+from checker.running.limits import Limits
+from tests.conftest import ROOT
+from tests.planted import planted
+
+QUORUM_AS_SEEN = "kraft/quorum_as_seen"
+PINS = tomllib.loads((ROOT / "tests" / "pins.toml").read_text(encoding="utf-8"))["inclusions"][QUORUM_AS_SEEN]
+
+
+def judged(asked: BoundInclusion) -> Included:
+    return include(asked, threads=2, limits=Limits())
+
+
+def length(found: Included) -> int | None:
+    return None if found.trace is None else len(found.trace.steps)
+
+
+def pin(changes: str, **expected: object) -> None:
+    """It comes out as it is pinned under these changes."""
+    found = judged(load_inclusion(QUORUM_AS_SEEN, dict(part.split("=", 1) for part in changes.split(",") if part)))
+    shown = {**found.to_json(), "states": list(found.states)}
+    assert {name: shown[name] for name in expected} == expected
+
+
+@pytest.mark.long("a model of 422,957 states")
+def test_in_two_epochs() -> None:
+    pin("", **PINS[""])
+
+
+@pytest.mark.large("a model of 5,282,800 states: five minutes")
+def test_in_three_epochs() -> None:
+    changes = "max_epoch=3,max_failovers=4"
+    pin(changes, **PINS[changes])
+
+
+@dataclass(frozen=True)
+class Planted:
+    """In a function of the quorum's log, or of the other model (`within`), `new` stands for the fragment `old`."""
+
+    side: str
+    function: str
+    old: str
+    new: str
+    states: int
+
+    def __str__(self) -> str:
+        return f"{self.function}, {self.side}"
+
+
+PLANTED = [
+    Planted("model", "grant", "require(is_as_good(standing.log, member.log))", "", 21),
+    Planted("model", "committed_end", "2 * counted_up_to(member, name, end) > Design.controllers",
+            "2 * counted_up_to(member, name, end) > 1", 13),
+    Planted("model", "confirm", "require(has_removal(member.log[: committed_end(member, leader)]))", "", 16),
+    Planted("within", "claim", "require(controller.role == Role.ELECTED)",
+            "require(controller.role == Role.ELECTED and controller.lags_since is None)", 17),
+    Planted("within", "lacking_committed", "is_raft_leader(controller)", "controller.role == Role.ACTIVE", 17),
+]  # fmt: skip
+"""A vote for a worse log; one voter too few for a commit; a reply too early. And what a deposed leader must be able to."""
+
+
+@pytest.mark.long("both models, explored again")
+@pytest.mark.sample(1, verify=2)
+@pytest.mark.parametrize("fault", PLANTED, ids=str)
+def test_a_planted_fault_is_seen(fault: Planted) -> None:
+    asked = load_inclusion(QUORUM_AS_SEEN)
+    model = planted(getattr(asked, fault.side), fault.function, fault.old, fault.new)
+    changed = replace(asked, model=model) if fault.side == "model" else replace(asked, within=model)
+    assert length(judged(changed)) == fault.states
+
+
+NEEDED = {"renounce_epoch": 16, "lose_batch": 16, "claim": 7, "confirm_removal": 11}
+"""Steps of the other model, and the states of a shortest trace that it cannot show without one."""
+
+
+@pytest.mark.long("both models, explored again")
+@pytest.mark.sample(1, verify=1)
+@pytest.mark.parametrize("action", NEEDED)
+def test_a_step_is_missed_where_it_is_needed(action: str) -> None:
+    asked = load_inclusion(QUORUM_AS_SEEN)
+    rest = [other for other in asked.within.model.actions if other.name != action]
+    within = replace(asked.within, model=replace(asked.within.model, actions=rest))
+    assert length(judged(replace(asked, within=within))) == NEEDED[action]
