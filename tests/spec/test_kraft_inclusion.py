@@ -69,7 +69,7 @@ PLANTED = [
             "require(controller.role == Role.ELECTED and controller.lags_since is None)", 17),
     Planted("within", "lacking_committed", "is_raft_leader(controller)", "controller.role == Role.ACTIVE", 17),
 ]  # fmt: skip
-"""A vote for a worse log; one voter too few for a commit; a reply too early. And what a deposed leader must be able to."""
+"""A vote for a worse log; one voter too few for a commit; a reply too early. And what a deposed leader may do."""
 
 
 @pytest.mark.long("both models, explored again")
