@@ -114,6 +114,12 @@ class Design:
     failover_knows_shutdowns: bool = True
     """A controller that becomes active knows from the metadata who is in controlled shutdown, and lets nobody wait for
     them. In Kafka 4.3 such a broker counts as active until it asks again (ClusterControlManager.activate)."""
+    fences_once: bool = True
+    """A fenced broker that asks to shut down is let go, and nothing is written. Kafka fences it again
+    (ReplicationControlManager.processBrokerHeartbeat), by a batch that changes nothing and that its reply waits for."""
+    finds_uncommitted_topics: bool = True
+    """An operator may delete a topic as soon as its controller has decided to create it. Kafka looks names and ids up
+    in what is committed (QuorumController.findTopicIds), and knows of no such topic before."""
     superseded_stops: bool = True
     "A process that sees its id registered at another broker epoch no longer acts as a replica."
     stale_process_stops: bool = True
@@ -357,7 +363,13 @@ SHIPPED = {
 }
 """Apache Kafka 3.9 in KRaft mode, without ELR: KIP-841, KIP-903 and the KAFKA fixes are in, these are not."""
 
-KAFKA_3_9 = {**SHIPPED, "repeated_registration_is_known": False, "removed_keep_order": False}
+KAFKA_3_9 = {
+    **SHIPPED,
+    "repeated_registration_is_known": False,
+    "removed_keep_order": False,
+    "fences_once": False,
+    "finds_uncommitted_topics": False,
+}
 """Apache Kafka 3.9, with what driving 4.3 has shown and the code of 3.9.2 has, too."""
 BROKERS_SIDE = (
     "stale_process_stops", "superseded_stops", "known_record_settles_nothing", "repeats_after_errors",
@@ -373,6 +385,8 @@ KAFKA_4_3 = {
     "repeated_registration_is_known": False,
     "registration_keeps_report": False,
     "failover_knows_shutdowns": False,
+    "fences_once": False,
+    "finds_uncommitted_topics": False,
     "kafka_19975": True,
     "removed_addition_is_dropped": False,
     "removed_keep_order": False,

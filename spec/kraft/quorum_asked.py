@@ -14,7 +14,7 @@ from spec.kraft.state import Cluster
 from spec.kraft.types import Broker, Role, Voter
 
 
-def has_removal(log: Entries) -> bool:
+def holds_removal(log: Entries) -> bool:
     return any(i > 0 and i < len(log) and log[i].epoch == log[i - 1].epoch for i in range(Design.pending_batches))
 
 
@@ -30,7 +30,7 @@ def take_office(q: QuorumLog, leader: Voter) -> None:
 def remove(q: QuorumLog, leader: Voter, kept: Offset) -> None:
     """An operator asks an active controller to remove a registration that is still in its image."""
     member = q.members[leader]
-    require(member.is_active and not has_removal(member.log))
+    require(member.is_active and not holds_removal(member.log))
     require(member.kept <= kept and kept <= len(member.log) + 1)
     require(q.unregistrations < Design.max_unregistrations and len(member.log) < Design.pending_batches)
     member.log = member.log + (Entry(epoch=member.epoch, crashes=0),)
@@ -46,14 +46,14 @@ def confirm(q: QuorumLog, leader: Voter) -> None:
     require(len(q.request) > 0)
     member, request = q.members[leader], q.request[0]
     require(request.voter == leader and request.epoch == member.epoch and member.leads and not request.is_confirmed)
-    require(has_removal(member.log[: committed_end(member, leader)]))
+    require(holds_removal(member.log[: committed_end(member, leader)]))
     q.request = (replace(request, is_confirmed=True),)
 
 
 @invariant(source="KIP-631, UnregisterBroker")
 def confirmed_is_committed(q: QuorumLog) -> bool:
     """A removal that was confirmed is committed."""
-    return len(q.request) == 0 or not q.request[0].is_confirmed or has_removal(q.committed)
+    return len(q.request) == 0 or not q.request[0].is_confirmed or holds_removal(q.committed)
 
 
 @witness
@@ -65,7 +65,7 @@ def takes_office_late(q: QuorumLog) -> bool:
 @witness
 def removal_is_lost(q: QuorumLog) -> bool:
     """A removal that was asked for of one that leads still, or again, is in no log, and will never be confirmed."""
-    return q.unregistrations > 0 and not any(has_removal(q.members[v].log) for v in Voter)
+    return q.unregistrations > 0 and not any(holds_removal(q.members[v].log) for v in Voter)
 
 
 # What can be seen.
@@ -84,7 +84,7 @@ class Seen:
 def seen(q: QuorumLog) -> Seen:
     return Seen(
         active=frozenset(v for v in Voter if q.members[v].is_active),
-        without_broker=frozenset(v for v in Voter if q.members[v].is_active and has_removal(q.members[v].log)),
+        without_broker=frozenset(v for v in Voter if q.members[v].is_active and holds_removal(q.members[v].log)),
         asked=None if len(q.request) == 0 else q.request[0].voter,
         is_confirmed=len(q.request) > 0 and q.request[0].is_confirmed,
     )

@@ -155,10 +155,10 @@ def shared(log: Entries, other: Entries) -> int:
 def in_epoch(member: Member, epoch: int) -> Member:
     """A voter that takes part in a newer epoch, and in no older one."""
     newer = replace(member, epoch=epoch, voted_for=None, supporters=frozenset())
-    return without_lead(newer)
+    return not_leading(newer)
 
 
-def without_lead(member: Member) -> Member:
+def not_leading(member: Member) -> Member:
     """A voter that does not lead. If it did, it forgets how far the others are, and its controller renounces."""
     return replace(member, leads=False, is_active=False, ends=no_ends())
 
@@ -217,7 +217,7 @@ def lead_epoch(q: QuorumLog, candidate: Voter, first: Entry, kept: Offset) -> No
 def step_down(q: QuorumLog, leader: Voter) -> None:
     """A leader leads no more, and its epoch has none."""
     require(q.members[leader].leads)
-    q.members[leader] = without_lead(q.members[leader])
+    q.members[leader] = not_leading(q.members[leader])
 
 
 # Logs that grow, and are cut.
@@ -270,7 +270,7 @@ def lose_tail(q: QuorumLog, voter: Voter, end: Offset) -> None:
     """A voter loses its memory, and of its log what it had not promised to keep. It does not lead any more."""
     member = q.members[voter]
     require(member.kept <= end and end <= len(member.log))
-    q.members[voter] = replace(without_lead(member), log=member.log[:end], kept=end)
+    q.members[voter] = replace(not_leading(member), log=member.log[:end], kept=end)
 
 
 # What is committed.

@@ -64,7 +64,7 @@ PLANTED = [
     Planted("model", "grant", "require(is_as_good(standing.log, member.log))", "", 21),
     Planted("model", "committed_end", "2 * counted_up_to(member, name, end) > Design.controllers",
             "2 * counted_up_to(member, name, end) > 1", 13),
-    Planted("model", "confirm", "require(has_removal(member.log[: committed_end(member, leader)]))", "", 16),
+    Planted("model", "confirm", "require(holds_removal(member.log[: committed_end(member, leader)]))", "", 16),
     Planted("within", "claim", "require(controller.role == Role.ELECTED)",
             "require(controller.role == Role.ELECTED and controller.lags_since is None)", 17),
     Planted("within", "lacking_committed", "is_raft_leader(controller)", "controller.role == Role.ACTIVE", 17),

@@ -289,6 +289,8 @@ MUTANTS = [
     Mutant("snapshot_is_committed", "raft_snapshot_crash", "restarted", "high_watermark=known", "high_watermark=0"),
     Mutant("snapshot_is_committed", "raft_snapshot_crash", "restarted", "voter.log[:end]", "voter.log[:kept]"),
     Mutant("epochs_of_voters_rise", "raft_torn", "adopt_epoch", "hearing.epoch < known.epoch or learns_leader", "True"),
+    Mutant("confirmed_is_committed", "quorum_asked", "confirm",
+           "holds_removal(member.log[: committed_end(member, leader)])", "True"),
 ]  # fmt: skip
 
 

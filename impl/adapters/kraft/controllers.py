@@ -122,7 +122,9 @@ def handle_lifecycle(cluster: Cluster, envelope: Envelope) -> Cluster:
     cluster = replace(cluster, lifecycle=without(cluster.lifecycle, envelope), records=owed(cluster, envelope))
     after = landed(cluster, envelope)
     begun = awaited_offsets(after.controllers[envelope.to].core, broker_id) - before
-    return replace(after, marks=(*after.marks, *sorted(begun))) if begun else after
+    if not begun or after.controllers[envelope.to].is_lost:  # others have something else at an offset of a lost log
+        return after
+    return replace(after, marks=(*after.marks, *sorted(begun)))
 
 
 def awaited_offsets(core: ControllerCore, broker_id: int) -> set[int]:

@@ -124,7 +124,7 @@ def controller_view(one: Any, topic: Any) -> ControllerView:
         epoch=ordinal(one.epoch),
         image=nothing(one.image) if is_lost else metadata(one.image),
         expired_leases=() if is_lost else numbers(one.expired_leases),
-        shutdowns=tuple(shutdown(begun, one.image) for begun in one.shutdowns.values()),
+        shutdowns=tuple(None if is_lost else shutdown(begun, one.image) for begun in one.shutdowns.values()),
         lags_since=optional(one.lags_since),
         log=() if is_lost else batches(one.log, topic),
     )

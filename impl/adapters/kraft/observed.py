@@ -134,7 +134,7 @@ def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView
         epoch=controller_epoch(host.epoch),
         image=metadata_in(history, shape, Image() if is_blank else host.image, cluster.marks),
         expired_leases=tuple(id_ for id_ in leased if not core.has_valid_session(id_, host.now_ms)),
-        shutdowns=tuple(shutdown(host, id_) for id_ in range(shape.brokers)),
+        shutdowns=tuple(None if host.is_lost else shutdown(host, id_) for id_ in range(shape.brokers)),
         lags_since=None if host.lags_since is None else controller_epoch(host.lags_since),
         log=log,
     )

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from checker.lang import Map, MemberOf, Option, action, fresh, replace, require, require_some
 from spec.kraft.actions.shutdown import BrokerControlState, next_broker_state, with_reports
-from spec.kraft.decisions.log import appended, can_decide, deferred
+from spec.kraft.decisions.log import appended, can_decide, deferred, with_empty_batch
 from spec.kraft.decisions.membership import (
     both_replayed,
     broker_fenced,
@@ -178,6 +178,11 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
         else:
             controller.image = broker_fenced(s, before, broker)
             controller.shutdowns[broker] = None
+            if (
+                not (Design.fences_once or is_unfenced(before, broker))
+                and next_state == BrokerControlState.SHUTDOWN_NOW
+            ):
+                controller.log = with_empty_batch(controller)
         if awaits_reply:
             sender.reply = heartbeat_reply(sender, next_state, not is_unfenced(controller.image, broker))
     controller.log = appended(controller, before)

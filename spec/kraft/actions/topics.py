@@ -19,7 +19,7 @@ from spec.kraft.decisions.membership import partitions_without_broker
 from spec.kraft.decisions.partition import first_replica_among, those_in
 from spec.kraft.design import Design
 from spec.kraft.metadata import Partition, Replicas, active_brokers
-from spec.kraft.state import Cluster, Controller, FirstEpochs, LastRemoval, RequestedRemoval
+from spec.kraft.state import Cluster, Controller, FirstEpochs, LastRemoval, RequestedRemoval, committed
 from spec.kraft.types import Broker, BrokerEpoch, RecordStatus, Role, TopicId, TopicPartition, Voter
 
 Order = Annotated[Seq[Broker], Permutation]
@@ -71,6 +71,7 @@ def delete_topic(s: Cluster, voter: Voter) -> None:
     controller = s.controllers[voter]
     image = controller.image
     require(can_decide(controller) and image.topic is not None)
+    require(Design.finds_uncommitted_topics or knows_committed(s, voter))
     before = replace(image)
     image.topic = None
     image.partitions = Map({p: None for p in TopicPartition})
@@ -102,6 +103,14 @@ def unregister(s: Cluster, voter: Voter, broker: Broker) -> None:
     controller.log = appended(controller, before)
     s.last_removal = requested_removal(controller, voter, None, epoch)
     s.faults.unregistrations += 1
+
+
+def knows_committed(s: Cluster, voter: Voter) -> bool:
+    """The topic in a controller's image is committed, as far as the controller knows."""
+    controller = s.controllers[voter]
+    if controller.lags_since is not None:
+        return len(controller.log) == 0
+    return controller.image.topic == committed(s).topic
 
 
 def requested_removal(

@@ -88,6 +88,11 @@ def appended(controller: Controller, before: Metadata) -> Log:
     return split(controller.log, controller.epoch, delta)
 
 
+def with_empty_batch(controller: Controller) -> Log:
+    """The log of a controller once it has written a record that changes nothing."""
+    return controller.log if Design.controllers == 1 else controller.log + (Batch(controller.epoch, no_records()),)
+
+
 def split(log: Log, epoch: ControllerEpoch, delta: Delta) -> Log:
     """The log with a decision in two batches, in Kafka's order.
 
