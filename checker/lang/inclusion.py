@@ -8,8 +8,8 @@ from typing import Any
 
 from checker.lang.declare import Model
 from checker.lang.errors import Place, SpecError
-from checker.lang.loader import BoundModel, bound, find, suggest
-from checker.lang.where import caller_place
+from checker.lang.loader import BoundModel, Spec, bound, find, suggest
+from checker.lang.where import assigned_place, caller_place
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,27 @@ class BoundInclusion:
     within: BoundModel
 
 
+def inclusions_of(spec: Spec) -> list[Inclusion]:
+    """The inclusions that a spec lists as INCLUSIONS. Raises SpecError where these are something else."""
+    listed = getattr(spec.module, "INCLUSIONS", ())
+    if not isinstance(listed, list | tuple) or not all(isinstance(one, Inclusion) for one in listed):
+        raise SpecError(f"INCLUSIONS of {spec.name} is no list of inclusions",
+                        place=assigned_place(spec.module.__file__ or "", "INCLUSIONS"),
+                        hint="INCLUSIONS = [Inclusion(...), ...]")  # fmt: skip
+    names = [one.name for one in listed]
+    for one in listed:
+        if names.count(one.name) > 1:
+            raise SpecError(f"two inclusions are called {one.name}", place=one.place, hint="rename one")
+    return list(listed)
+
+
 def load_inclusion(target: str, changes: Mapping[str, str] | None = None) -> BoundInclusion:
-    """The inclusion that `target` names, of those that its spec lists as INCLUSIONS.
+    """The inclusion that `target` names: one of its spec's, or the first one.
 
     changes: NAME -> text of a value, for the models that have the constant: one of them at least. Raises SpecError.
     """
     spec, name = find(target)
-    listed: list[Inclusion] = list(getattr(spec.module, "INCLUSIONS", ()))
+    listed = inclusions_of(spec)
     if not listed:
         raise SpecError(f"{spec.name} lists no inclusions", hint="INCLUSIONS = [Inclusion(...), ...]")
     chosen = [one for one in listed if name in (None, one.name)]

@@ -29,6 +29,11 @@ def test_models_of_a_file_are_listed(run: Run) -> None:
     assert len(starts) == 1, "the descriptions stand in a column"
 
 
+def test_inclusions_are_listed(run: Run) -> None:
+    lines = [line.split() for line in run("list", "kraft").stdout.splitlines()]
+    assert ["inclusions", "quorum_as_seen"] in lines
+
+
 def test_a_model_is_described(run: Run) -> None:
     text = run("list", "tests/models/philosophers.py").stdout
     for line in (

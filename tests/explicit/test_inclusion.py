@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -204,6 +205,19 @@ def test_ctrl_c_is_no_verdict() -> None:
 def test_what_cannot_be_compared_is_refused(name: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
         judged(asked(name))
+
+
+@pytest.mark.parametrize(
+    ("listed", "message"),
+    [("[SMALL]", "is no list of inclusions"), ("3", "is no list of inclusions"), ("[ONE, ONE]", "are called one")],
+)
+def test_what_is_no_list_of_inclusions_is_refused(listed: str, message: str, tmp_path: Path) -> None:
+    text = Path(LOOKING_ALIKE).read_text().split("INCLUSIONS = ")[0]
+    lines = ["SMALL = MODELS[0]", 'ONE = Inclusion("one", "", SMALL, SMALL, seen, seen)', f"INCLUSIONS = {listed}"]
+    file = tmp_path / "listing.py"
+    file.write_text("\n".join([text, *lines, ""]))
+    with pytest.raises(SpecError, match=message):
+        load_inclusion(str(file))
 
 
 def test_a_spec_without_inclusions() -> None:

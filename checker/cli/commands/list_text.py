@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from checker.cli.output.table import fold, table, width
+from checker.lang.inclusion import inclusions_of
 
 if TYPE_CHECKING:
     from checker.lang.loader import BoundModel
@@ -23,6 +24,7 @@ def list_names(model: BoundModel) -> list[str]:
         "constants": [n for n, v in model.constants.items() if not isinstance(v, bool)],
         "switches": [n for n, v in model.constants.items() if isinstance(v, bool)],
         "settings": list(dict.fromkeys(s for m in models for s in m.settings)),
+        "inclusions": [one.name for one in inclusions_of(model.spec)],
         "properties": list(dict.fromkeys(p.name for m in models for p in m.properties)),
     }
     return table([(title, ", ".join(names)) for title, names in groups.items() if names], (False, False))
