@@ -35,6 +35,7 @@ from checker.reference.trace import Tracer
 from checker.running.arrays import Ints, Longs, Words
 from checker.running.deadline import Deadline, Stage, Stopped
 from checker.running.limits import Limits, Progress
+from checker.running.memory import default_memory
 from checker.verdicts import HOLDS, INCOMPLETE, INTERRUPTED, VACUOUS, VIOLATED, WITHIN, exit_code
 from traces import Trace
 from traces.values import show
@@ -120,12 +121,15 @@ def include(
     """Judge an inclusion. Raises SpecError where what is seen of the models cannot be compared."""
     started = time.monotonic()
     found = Included(asked.name, (asked.model.name, asked.within.name))
+    if limits.memory_bytes is None:  # both searches and what comes after them share it
+        limits = replace(limits, memory_bytes=default_memory())
     deadline = Deadline(started, limits, stages)
     try:
         results = _explored(asked, threads, limits, started, searching)
-        found.states = (results[0][1].distinct, results[1][1].distinct)
-        found.transitions = tuple(sum(a.fired for a in result.actions) for _, result in results)  # type: ignore[assignment]  # two
-        found.stopped = next((result.stopped for _, result in results if result.stopped is not None), None)
+        (_, one), (_, other) = results
+        found.states = (one.distinct, other.distinct)
+        found.transitions = (sum(a.fired for a in one.actions), sum(a.fired for a in other.actions))
+        found.stopped = one.stopped or other.stopped
         if found.stopped is None:
             numbers: dict[tuple[int, ...], int] = {}
             functions = (asked.inclusion.seen, asked.inclusion.seen_within)
@@ -134,6 +138,7 @@ def include(
                 _side(model, function, *explored, numbers, deadline)
                 for model, function, explored in zip((asked.model, asked.within), functions, results, strict=True)
             ]
+            _require_one_message(asked, sides)
             _judge(sides, found, deadline)
             asked.model.bind()
             found.bounds = bounds(asked.model, *results[0])
@@ -143,6 +148,15 @@ def include(
         found.stopped = INTERRUPTED
     found.seconds = time.monotonic() - started
     return found
+
+
+def _require_one_message(asked: BoundInclusion, sides: Sequence[_Side]) -> None:
+    one, other = (side.observed for side in sides)
+    if one.type.cls is not other.type.cls:
+        raise SpecError(
+            f"{one.function.__name__} gives {one.type}, and {other.function.__name__} gives {other.type}",
+            place=asked.inclusion.place, hint="what can be seen of both models is one message",
+        )  # fmt: skip
 
 
 def _explored(
@@ -255,6 +269,7 @@ def _judge(sides: Sequence[_Side], found: Included, deadline: Deadline) -> None:
         keys, parents = [], []
         for begin in range(0, len(level), _BATCH):
             deadline.check(len(known), None, "pairs")
+            deadline.check_memory()
             step = _Step(one, sets, level[begin : begin + _BATCH])
             if step.refused is not None:
                 found.pairs, found.sets = len(known), len(sets)

@@ -64,7 +64,7 @@ def takes_office_late(q: QuorumLog) -> bool:
 
 @witness
 def removal_is_lost(q: QuorumLog) -> bool:
-    """A removal that was asked for of one that leads still, or again, is in no log, and will never be confirmed."""
+    """A removal was asked for, and is in no log any more: it is never confirmed."""
     return q.unregistrations > 0 and not any(holds_removal(q.members[v].log) for v in Voter)
 
 

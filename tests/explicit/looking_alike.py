@@ -128,6 +128,12 @@ class SeenSale:
     sale: Sale
 
 
+@message
+class SeenToo:
+    is_paid: bool
+    served: Option[Drink]
+
+
 def seen(m: Machine) -> Seen:
     return Seen(m.is_paid, m.served)
 
@@ -143,6 +149,10 @@ def seen_choice(m: Machine) -> Seen:
 
 def seen_sale(m: Machine) -> SeenSale:
     return SeenSale(m.sale)
+
+
+def seen_too(m: Machine) -> SeenToo:
+    return SeenToo(m.is_paid, m.served)
 
 
 def unmarked(m: Machine) -> bool:
@@ -168,5 +178,5 @@ INCLUSIONS = [
     Inclusion("breaking", "Not every state shows something.", EARLY, LATE, seen_choice, seen),
     Inclusion("unmarked", "No message is shown.", EARLY, LATE, unmarked, unmarked),
     Inclusion("numbered", "A sale is shown by its number.", LATE, LATE, seen_sale, seen_sale),
-    Inclusion("unlike", "Two messages.", LATE, LATE, seen, seen_sale),
+    Inclusion("unlike", "Two messages.", LATE, LATE, seen, seen_too),
 ]

@@ -180,6 +180,13 @@ def test_a_limit_of_time_is_no_verdict() -> None:
     assert (found.verdict, found.stopped) == ("incomplete", "time limit of 0 s")
 
 
+def test_a_limit_of_memory_is_no_verdict() -> None:
+    found = judged(asked("early_in_late"), memory_bytes=1 << 30)
+    assert found.verdict == "holds"
+    found = judged(asked("early_in_late"), memory_bytes=1 << 26)  # less than this process has
+    assert found.verdict == "incomplete" and "memory limit" in (found.stopped or "")
+
+
 def test_ctrl_c_is_no_verdict() -> None:
     def interrupted(progress: Progress) -> None:
         raise KeyboardInterrupt
@@ -198,7 +205,7 @@ def test_ctrl_c_is_no_verdict() -> None:
         ("breaking", "seen_choice cannot be evaluated in a state that is reached"),
         ("unmarked", "unmarked gives no message"),
         ("numbered", r"seen_sale shows an ordinal \(sale\)"),
-        ("unlike", "shows an ordinal"),
+        ("unlike", "seen gives Seen, and seen_too gives SeenToo"),
         ("missing", "has no inclusion missing"),
     ],
 )
