@@ -57,8 +57,8 @@ def confirmed_is_committed(q: QuorumLog) -> bool:
 
 
 @witness
-def takes_office_late(q: QuorumLog) -> bool:
-    """A controller is active that lacks what its successor has committed, and could not have been so before that."""
+def active_without_what_is_committed(q: QuorumLog) -> bool:
+    """A controller is active that lacks what its successor has committed."""
     return any(q.members[v].is_active and q.members[v].log[: len(q.committed)] != q.committed for v in Voter)
 
 

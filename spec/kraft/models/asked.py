@@ -23,7 +23,7 @@ QUORUM_ASKED = Model(
     properties=(
         *(one for one in quorum_log.QUORUM_LOG.properties if one is not quorum_log.two_epochs_are_committed),
         quorum_asked.confirmed_is_committed,
-        quorum_asked.takes_office_late,
+        quorum_asked.active_without_what_is_committed,
         quorum_asked.removal_is_lost,
     ),
     constants={

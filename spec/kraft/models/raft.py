@@ -79,6 +79,14 @@ RAFT_CRASH = Model(
     assumptions=(several_controllers,),
 )
 
+RAFT_REFINES = replace(
+    RAFT_CRASH,
+    name="raft_refines",
+    doc="As raft_crash, and nothing but its refinement, over a crash.",
+    properties=(properties.raft_voters.as_quorum_log, properties.raft_voters.a_crash_took_a_tail),
+    lemmas=(),
+)
+
 RAFT_TORN = Model(
     name="raft_torn",
     doc="Three voters of which two have led, each with a batch of its own that nobody else has; two more epochs.",
@@ -287,6 +295,7 @@ MODELS = [
     QUORUM_LOG,
     RAFT,
     RAFT_CRASH,
+    RAFT_REFINES,
     RAFT_TORN,
     RAFT_CANDIDATE,
     RAFT_EMPTIED,
