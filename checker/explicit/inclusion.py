@@ -1,4 +1,4 @@
-"""Inclusion of behaviours: can each behaviour of a model be told from those of another by what is seen of them?
+"""Inclusion of behaviours: does each behaviour of a model look like one of another, by what can be seen of both?
 
 Both are explored. Then the model is explored once more, each of its states beside the set of all states in which the
 other can be after the same was seen: a step that shows something new leads to those states of the set's successors that
