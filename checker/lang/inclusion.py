@@ -17,7 +17,7 @@ class Inclusion:
     """Every behaviour of `model` looks like one of `within`.
 
     seen, seen_within: functions of a state of either model that give what can be seen of it, both as one message. Steps
-    after which the same is seen as before do not count, on either side. Other than a refinement it needs no mapping, so
+    after which the same is seen as before do not count, on either side. Unlike a refinement it needs no mapping, so
     that `within` may do earlier, or in one step, what is done late and in many.
     """
 
