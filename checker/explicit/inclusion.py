@@ -188,7 +188,7 @@ def _side(
     model.bind()
     observed = observation(model, function)
     graph, states = build_with_states(kernel, result, deadline)
-    read = codes_of(kernel.layout, states)[:, observed.leaves] if observed.leaves else np.zeros((len(states), 1), int)
+    read = codes_of(kernel.layout, states, observed.leaves or [0])  # where nothing is read, anything will do
     _, first, which = np.unique(read, axis=0, return_index=True, return_inverse=True)
     sights = np.empty(len(first), dtype=np.int32)
     for place, codes in enumerate(codes_of(kernel.layout, np.ascontiguousarray(states[first])).tolist()):

@@ -41,7 +41,7 @@ from checker.running.arrays import Bits, Longs, Words
 """Shape (values, leaves): one code per leaf, as `Type.encode` gives them."""
 
 
-def codes_of(layout: Layout, words: Words, leaves: range | None = None) -> Longs:
+def codes_of(layout: Layout, words: Words, leaves: Sequence[int] | None = None) -> Longs:
     """The codes of packed states, of all leaves or of these. words: shape (states, words).
 
     The last member of a set of 64 is the sign bit.
