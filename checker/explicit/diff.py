@@ -151,7 +151,7 @@ def diff(
     explored: list[SearchResult] = []
     for side, kernel in zip(sides, kernels, strict=True):
         left = what_is_left(limits, started, explored)
-        result = search(kernel, _initial(side.model), threads=threads, limits=left, all_violations=True,
+        result = search(kernel, initial_codes(side.model), threads=threads, limits=left, all_violations=True,
                         progress=searching)  # fmt: skip
         side.states, side.transitions = result.distinct, sum(a.fired for a in result.actions)
         explored.append(result)
@@ -172,7 +172,8 @@ def _kernel(model: BoundModel, limits: Limits) -> Kernel:
     return kernel_of(model, limits)
 
 
-def _initial(model: BoundModel) -> list[list[int]]:
+def initial_codes(model: BoundModel) -> list[list[int]]:
+    """The codes of a model's initial states, which is in force from then on."""
     model.bind()
     return [model.state_type.encode(s) for s in model.initial_states()]
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from checker.explicit.check import SHORTEST, bounds, kernel_of
-from checker.explicit.diff import what_is_left
+from checker.explicit.diff import initial_codes, what_is_left
 from checker.explicit.kernel.columns import codes_of
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.liveness.graph import StateGraph, build_with_states, ranges
@@ -167,9 +167,9 @@ def _explored(
     for model in (asked.model, asked.within):
         model.bind()
         kernel = kernel_of(model, limits)
-        initial = [model.state_type.encode(state) for state in model.initial_states()]
         left = what_is_left(limits, started, [result for _, result in found])
-        result = search(kernel, initial, threads=threads, limits=left, all_violations=True, progress=progress)
+        result = search(kernel, initial_codes(model), threads=threads, limits=left, all_violations=True,
+                        progress=progress)  # fmt: skip
         found.append((kernel, result))
         if result.stopped == INTERRUPTED:
             raise KeyboardInterrupt
