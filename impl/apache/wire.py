@@ -359,7 +359,9 @@ def record_of(type_: int, data: Json) -> Record:
                 partition_epoch=data["partitionEpoch"],
             )
         case RecordType.PARTITION_CHANGE:
-            lists = {field: tuple(data[name]) for name, field in LISTS.items() if data.get(name) is not None}
+            lists: dict[str, Any] = {
+                field: tuple(data[name]) for name, field in LISTS.items() if data.get(name) is not None
+            }
             if "replicas" in lists and "adding_replicas" in lists:
                 lists["adding_replicas"] = as_placed(lists["adding_replicas"], lists["replicas"])
             leader = data.get("leader", LEADER_UNCHANGED)

@@ -15,6 +15,8 @@ from impl.kraft.copy_on_write import CopyOnWriteDict
 from impl.kraft.records import (
     BROKER_RESOURCE,
     LEADER_UNCHANGED,
+    RECOVERED,
+    RECOVERY_UNCHANGED,
     TOPIC_RESOURCE,
     AccessControlEntryRecord,
     Batch,
@@ -25,6 +27,7 @@ from impl.kraft.records import (
     FeatureLevelRecord,
     FenceBrokerRecord,
     KeptRecord,
+    LogDirsChangeRecord,
     NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
@@ -32,6 +35,7 @@ from impl.kraft.records import (
     QuotaEntity,
     Record,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
     RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
@@ -41,9 +45,12 @@ from impl.kraft.records import (
     UnregisterBrokerRecord,
     UserScramCredentialRecord,
 )
+from impl.kraft.replica_directories import MIGRATING, UNASSIGNED, is_online
 
 METADATA_VERSION = "metadata.version"
-MEMBER_EPOCHS_SINCE = 10
+MEMBER_EPOCHS_SINCE, CONTROLLERS_SINCE, DIRECTORIES_SINCE = 10, 15, 17
+"""The levels of metadata.version from which on there are broker epochs of members in AlterPartition (3.5-IV1),
+registrations of controllers (3.7-IV0), directories of replicas (3.7-IV2)."""
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 NO_CONFIGS: Mapping[str, str] = {}
 ALL_BROKERS = ""
@@ -53,7 +60,13 @@ PartitionKey = tuple[UUID, int]
 """A topic id and a partition id."""
 Quota = tuple[tuple[tuple[str, str, bool], ...], str]
 """What a quota is for, whatever the order of its parts, and its key: each part has its type, and its name or none."""
-RegistrationChange = FenceBrokerRecord | UnfenceBrokerRecord | BrokerRegistrationChangeRecord | UnregisterBrokerRecord
+RegistrationChange = (
+    FenceBrokerRecord
+    | UnfenceBrokerRecord
+    | BrokerRegistrationChangeRecord
+    | LogDirsChangeRecord
+    | UnregisterBrokerRecord
+)
 
 
 def quota_of(entity: Iterable[QuotaEntity], key: str) -> Quota:
@@ -74,7 +87,10 @@ def no_gap(batch: Batch, offset: int) -> ReplayError:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """The entry of a broker id in the log. broker_epoch: the offset of its registration record."""
+    """The entry of a broker id in the log. broker_epoch: the offset of its registration record.
+
+    log_dirs: those that are online, as far as the broker has said; none where it has not.
+    """
 
     broker_id: int
     incarnation_id: UUID
@@ -84,6 +100,7 @@ class Registration:
     rack: str | None
     fenced: bool
     in_controlled_shutdown: bool
+    log_dirs: tuple[UUID, ...] = ()
 
     @property
     def is_active(self) -> bool:
@@ -93,7 +110,10 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition. `replicas` are in preferred order; leader: NO_LEADER where there is none."""
+    """A partition. `replicas` are in preferred order; leader: NO_LEADER where there is none.
+
+    leader_recovery_state, directories: as in PartitionRecord.
+    """
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -102,6 +122,8 @@ class Partition:
     leader: int
     leader_epoch: int
     partition_epoch: int
+    leader_recovery_state: int = RECOVERED
+    directories: tuple[UUID, ...] = ()
 
     @property
     def is_reassigning(self) -> bool:
@@ -111,8 +133,14 @@ class Partition:
         """The partition with another ISR, and all else as it is."""
         return Partition(
             self.replicas, isr, self.removing_replicas, self.adding_replicas, self.leader, self.leader_epoch,
-            self.partition_epoch,
+            self.partition_epoch, self.leader_recovery_state, self.directories,
         )  # fmt: skip
+
+    def directory_of(self, broker_id: int) -> UUID:
+        """Where a replica is; MIGRATING where nobody has said so."""
+        if not self.directories or broker_id not in self.replicas:
+            return MIGRATING
+        return self.directories[self.replicas.index(broker_id)]
 
     def changed(self, record: PartitionChangeRecord) -> Partition:
         """The partition after a change of it. A leader that is named leads in a new leader epoch."""
@@ -127,6 +155,12 @@ class Partition:
             leader=record.leader if leads_anew else self.leader,
             leader_epoch=self.leader_epoch + 1 if leads_anew else self.leader_epoch,
             partition_epoch=self.partition_epoch + 1,
+            leader_recovery_state=(
+                self.leader_recovery_state
+                if record.leader_recovery_state == RECOVERY_UNCHANGED
+                else record.leader_recovery_state
+            ),
+            directories=self.directories if record.directories is None else record.directories,
         )
 
 
@@ -134,7 +168,7 @@ class Image:
     """The metadata up to `offset`, the last one replayed; -1 where nothing is.
 
     next_producer_id: those below it are given away. kept: records that decide nothing, by what they are about.
-    acls: by id. credentials: of SCRAM, by user and mechanism.
+    acls: by id. credentials: of SCRAM, by user and mechanism. controllers: by id, as they last registered.
     in_isr: by broker, the partitions in whose ISR it is. reassigning: the partitions that are. Of both, the keys count.
     """
 
@@ -142,6 +176,7 @@ class Image:
         self.offset = -1
         self.epoch = 0
         self.registrations: dict[int, Registration] = {}
+        self.controllers: dict[int, RegisterControllerRecord] = {}
         self.features: dict[str, tuple[int, int]] = {}
         self.next_producer_id = 0
         self.kept: CopyOnWriteDict[bytes, bytes] = CopyOnWriteDict()
@@ -161,6 +196,7 @@ class Image:
         other = Image.__new__(Image)
         other.offset, other.epoch = self.offset, self.epoch
         other.registrations, other.features = self.registrations.copy(), self.features.copy()
+        other.controllers = self.controllers.copy()
         other.next_producer_id, other.kept = self.next_producer_id, self.kept.copy()
         other.acls, other.credentials = self.acls.copy(), self.credentials.copy()
         other.quotas = self.quotas.copy()
@@ -175,14 +211,45 @@ class Image:
         registration = self.registrations.get(broker_id)
         return registration is not None and registration.is_active
 
+    def may_lead(self, broker_id: int, partition: Partition) -> bool:
+        """The broker is active, and the directory of its replica online."""
+        return self.is_active(broker_id) and self.is_online(broker_id, partition)
+
+    def is_online(self, broker_id: int, partition: Partition) -> bool:
+        """The directory of the replica is, as far as the broker has said; of one that is not registered none is."""
+        if not partition.directories:
+            return True
+        registration = self.registrations.get(broker_id)
+        return registration is not None and is_online(partition.directory_of(broker_id), registration.log_dirs)
+
     @property
     def knows_member_epochs(self) -> bool:
-        """Leaders see, and say in AlterPartition, at which broker epoch a member is (KIP-903): since 3.5-IV1.
+        """Leaders see, and say in AlterPartition, at which broker epoch a member is (KIP-903).
 
-        Below, brokers put -1 for it. Without a metadata.version, the cluster is at the newest.
+        Below, brokers put -1 for it. Without a metadata.version, they do.
         """
-        _, level = self.features.get(METADATA_VERSION, (0, MEMBER_EPOCHS_SINCE))
-        return level >= MEMBER_EPOCHS_SINCE
+        return self._level(MEMBER_EPOCHS_SINCE) >= MEMBER_EPOCHS_SINCE
+
+    @property
+    def knows_controllers(self) -> bool:
+        """Controllers register (KIP-919). Without a metadata.version, they do not."""
+        return self._level(0) >= CONTROLLERS_SINCE
+
+    @property
+    def knows_directories(self) -> bool:
+        """Replicas have directories (KIP-858). Without a metadata.version, they have not."""
+        return self._level(0) >= DIRECTORIES_SINCE
+
+    def _level(self, of_none: int) -> int:
+        """The level of metadata.version. of_none: where there is none."""
+        return self.features.get(METADATA_VERSION, (0, of_none))[1]
+
+    def default_directory(self, broker_id: int) -> UUID:
+        """The directory of a replica that a broker is to get: its only one, else the one that it will say."""
+        registration = self.registrations.get(broker_id)
+        if registration is None or len(registration.log_dirs) > 1:
+            return UNASSIGNED
+        return registration.log_dirs[0] if registration.log_dirs else MIGRATING
 
     def min_insync_replicas(self, topic_id: UUID, default: int) -> int:
         """min.insync.replicas of a topic: its own, else that of all brokers, else the default of whoever asks."""
@@ -229,6 +296,11 @@ class Image:
             case BrokerRegistrationChangeRecord(in_controlled_shutdown=shuts_down):
                 registration = self.registrations[record.broker_id]
                 self.registrations[record.broker_id] = replace(registration, in_controlled_shutdown=shuts_down)
+            case LogDirsChangeRecord():
+                registration = self.registrations[record.broker_id]
+                self.registrations[record.broker_id] = replace(registration, log_dirs=record.log_dirs)
+            case RegisterControllerRecord():
+                self.controllers[record.controller_id] = record
             case UnregisterBrokerRecord():
                 del self.registrations[record.broker_id]
             case TopicRecord():
@@ -278,6 +350,7 @@ class Image:
             rack=record.rack,
             fenced=record.fenced,
             in_controlled_shutdown=record.in_controlled_shutdown,
+            log_dirs=record.log_dirs,
         )
 
     def create_partition(self, record: PartitionRecord) -> None:
@@ -292,6 +365,8 @@ class Image:
                 leader=record.leader,
                 leader_epoch=record.leader_epoch,
                 partition_epoch=record.partition_epoch,
+                leader_recovery_state=record.leader_recovery_state,
+                directories=record.directories,
             ),
         )
 

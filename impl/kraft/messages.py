@@ -11,7 +11,7 @@ from uuid import UUID
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import Int8, Int16, Int32, Int64
-from impl.kraft.records import Endpoint, QuotaEntity, SupportedFeature
+from impl.kraft.records import RECOVERED, Endpoint, QuotaEntity, SupportedFeature
 from impl.kraft.security.acls import Acl, AclFilter
 
 # KIP-631.
@@ -19,7 +19,7 @@ from impl.kraft.security.acls import Acl, AclFilter
 
 @dataclass(frozen=True, slots=True)
 class BrokerRegistrationRequest:
-    """Asks for a broker epoch. incarnation_id: drawn at each start of the process."""
+    """Asks for a broker epoch. incarnation_id: drawn at each start of the process. log_dirs: those that are online."""
 
     broker_id: Int32
     cluster_id: str
@@ -27,6 +27,7 @@ class BrokerRegistrationRequest:
     listeners: tuple[Endpoint, ...] = ()
     features: tuple[SupportedFeature, ...] = ()
     rack: str | None = None
+    log_dirs: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,17 @@ class BrokerRegistrationResponse:
 
 @dataclass(frozen=True, slots=True)
 class BrokerHeartbeatRequest:
-    """Renews the lease. current_metadata_offset: the highest that the broker's image has reached."""
+    """Renews the lease. current_metadata_offset: the highest that the broker's image has reached.
+
+    offline_log_dirs: all that have failed since the broker started.
+    """
 
     broker_id: Int32
     broker_epoch: Int64
     current_metadata_offset: Int64
     want_fence: bool
     want_shut_down: bool
+    offline_log_dirs: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,10 @@ class IsrMember:
 
 @dataclass(frozen=True, slots=True)
 class AlterPartitionRequest:
-    """A leader asks for an ISR. partition_epoch: of the partition as the leader knows it."""
+    """A leader asks for an ISR. partition_epoch: of the partition as the leader knows it.
+
+    leader_recovery_state: RECOVERING of a leader that an unclean election has made, until it has recovered (KIP-704).
+    """
 
     broker_id: Int32
     broker_epoch: Int64
@@ -86,6 +94,7 @@ class AlterPartitionRequest:
     leader_epoch: Int32
     partition_epoch: Int32
     new_isr: tuple[IsrMember, ...]
+    leader_recovery_state: Int8 = RECOVERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,7 @@ class AlterPartitionResponse:
     leader_epoch: Int32 = -1
     isr: tuple[Int32, ...] = ()
     partition_epoch: Int32 = -1
+    leader_recovery_state: Int8 = RECOVERED
 
 
 # KIP-455.
@@ -208,6 +218,19 @@ class ElectPreferredLeaderResponse:
     error: ErrorCode
 
 
+@dataclass(frozen=True, slots=True)
+class ElectUncleanLeaderRequest:
+    """Gives a partition without a leader any replica that is alive, though records are lost (KIP-460)."""
+
+    topic: str
+    partition_id: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class ElectUncleanLeaderResponse:
+    error: ErrorCode
+
+
 class ConfigOperation(IntEnum):
     """What becomes of a config (KIP-339); the last two change the members of one that is a list."""
 
@@ -284,6 +307,51 @@ class AllocateProducerIdsResponse:
     error: ErrorCode
     producer_id_start: Int64 = 0
     producer_id_len: Int32 = 0
+
+
+# KIP-858, KIP-919.
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaDirectory:
+    """The log directory that a replica is in."""
+
+    directory: UUID
+    topic_id: UUID
+    partition_id: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class AssignReplicasToDirsRequest:
+    """A broker says where its replicas are."""
+
+    broker_id: Int32
+    broker_epoch: Int64
+    replicas: tuple[ReplicaDirectory, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssignReplicasToDirsResponse:
+    """errors: of each replica, in the order of the request; none where the request is refused as a whole."""
+
+    error: ErrorCode
+    errors: tuple[ErrorCode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerRegistrationRequest:
+    """A controller says where it listens and what it supports. incarnation_id: drawn at each start of the process."""
+
+    controller_id: Int32
+    incarnation_id: UUID
+    listeners: tuple[Endpoint, ...] = ()
+    features: tuple[SupportedFeature, ...] = ()
+    zk_migration_ready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerRegistrationResponse:
+    error: ErrorCode
 
 
 # KIP-11, KIP-140: ACLs. One a request; the runtime packs several into one on the wire.
@@ -374,6 +442,9 @@ WriteRequest = (
     | CreatePartitionsRequest
     | DeleteTopicRequest
     | ElectPreferredLeaderRequest
+    | ElectUncleanLeaderRequest
+    | AssignReplicasToDirsRequest
+    | ControllerRegistrationRequest
     | AlterConfigsRequest
     | UpdateFeatureRequest
     | AllocateProducerIdsRequest
@@ -399,6 +470,9 @@ Response = (
     | CreatePartitionsResponse
     | DeleteTopicResponse
     | ElectPreferredLeaderResponse
+    | ElectUncleanLeaderResponse
+    | AssignReplicasToDirsResponse
+    | ControllerRegistrationResponse
     | AlterConfigsResponse
     | UpdateFeatureResponse
     | AllocateProducerIdsResponse

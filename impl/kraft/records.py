@@ -15,6 +15,8 @@ from impl.kraft.fields import Int8, Int16, Int32, Int64
 
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
+RECOVERED, RECOVERING, RECOVERY_UNCHANGED = 0, 1, -1
+"""Of the leader of a partition."""
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
 
@@ -40,6 +42,7 @@ class RecordType(IntEnum):
     REMOVE_ACCESS_CONTROL_ENTRY = 19
     NO_OP = 20
     REMOVE_USER_SCRAM_CREDENTIAL = 22
+    REGISTER_CONTROLLER = 27
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ class SupportedFeature:
 
 @dataclass(frozen=True, slots=True)
 class RegisterBrokerRecord:
+    """log_dirs: the ids of the log directories that are online (KIP-858); none where replicas have none."""
+
     type: ClassVar = RecordType.REGISTER_BROKER
     broker_id: Int32
     incarnation_id: UUID
@@ -72,6 +77,7 @@ class RegisterBrokerRecord:
     rack: str | None = None
     fenced: bool = True
     in_controlled_shutdown: bool = False
+    log_dirs: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,11 @@ class RemoveTopicRecord:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRecord:
-    """A partition as it is created. `replicas` are in preferred order."""
+    """A partition as it is created. `replicas` are in preferred order.
+
+    leader_recovery_state: 1 from an unclean election until the leader has recovered (KIP-704). directories: of each
+    replica, its log directory (KIP-858); none where replicas have none.
+    """
 
     type: ClassVar = RecordType.PARTITION
     partition_id: Int32
@@ -108,11 +118,13 @@ class PartitionRecord:
     leader: Int32 = NO_LEADER
     leader_epoch: Int32 = 0
     partition_epoch: Int32 = 0
+    leader_recovery_state: Int8 = RECOVERED
+    directories: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionChangeRecord:
-    """The changed fields of a partition; None, or LEADER_UNCHANGED, stands for an unchanged one.
+    """The changed fields of a partition; None, LEADER_UNCHANGED, or RECOVERY_UNCHANGED, stands for an unchanged one.
 
     Its replay raises the partition epoch; the leader epoch too, where it names a leader or removes a replica.
     """
@@ -125,12 +137,15 @@ class PartitionChangeRecord:
     replicas: tuple[Int32, ...] | None = None
     removing_replicas: tuple[Int32, ...] | None = None
     adding_replicas: tuple[Int32, ...] | None = None
+    leader_recovery_state: Int8 = RECOVERY_UNCHANGED
+    directories: tuple[UUID, ...] | None = None
 
     @property
     def names_anything(self) -> bool:
         """It changes more than the partition epoch."""
-        lists = self.isr, self.replicas, self.removing_replicas, self.adding_replicas
-        return self.leader != LEADER_UNCHANGED or lists != (None, None, None, None)
+        lists = self.isr, self.replicas, self.removing_replicas, self.adding_replicas, self.directories
+        states = self.leader, self.leader_recovery_state
+        return states != (LEADER_UNCHANGED, RECOVERY_UNCHANGED) or any(one is not None for one in lists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +170,16 @@ class BrokerRegistrationChangeRecord:
     broker_id: Int32
     broker_epoch: Int64
     in_controlled_shutdown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirsChangeRecord:
+    """The same record of Kafka's, where log directories have failed. log_dirs: those that are still online."""
+
+    type: ClassVar = RecordType.BROKER_REGISTRATION_CHANGE
+    broker_id: Int32
+    broker_epoch: Int64
+    log_dirs: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +274,18 @@ class ClientQuotaRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RegisterControllerRecord:
+    """Kafka's (KIP-919): a controller as it last started, where it listens and what it supports."""
+
+    type: ClassVar = RecordType.REGISTER_CONTROLLER
+    controller_id: Int32
+    incarnation_id: UUID
+    end_points: tuple[Endpoint, ...] = ()
+    features: tuple[SupportedFeature, ...] = ()
+    zk_migration_ready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class KeptRecord:
     """A record of Kafka's that decides nothing here, and is kept for those who know it: a delegation token.
 
@@ -278,6 +315,7 @@ DecidingRecord = (
     | FenceBrokerRecord
     | UnfenceBrokerRecord
     | BrokerRegistrationChangeRecord
+    | LogDirsChangeRecord
     | ConfigRecord
     | FeatureLevelRecord
     | ProducerIdsRecord
@@ -287,6 +325,7 @@ DecidingRecord = (
     | UserScramCredentialRecord
     | RemoveUserScramCredentialRecord
     | ClientQuotaRecord
+    | RegisterControllerRecord
 )
 """Those that a decision may go by, and that one writes."""
 BootstrapRecord = FeatureLevelRecord | UserScramCredentialRecord

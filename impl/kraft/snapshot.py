@@ -39,6 +39,7 @@ def snapshot_records(image: Image) -> Iterator[Record]:
     """Those of the snapshot, one after the other; meanwhile the image must not change."""
     yield from features(image)
     yield from registrations(image)
+    yield from (image.controllers[controller_id] for controller_id in sorted(image.controllers))
     yield from topics(image)
     yield from configs(image)
     yield from producer_ids(image)
@@ -75,6 +76,7 @@ def registrations(image: Image) -> Iterator[Record]:
             rack=registration.rack,
             fenced=registration.fenced,
             in_controlled_shutdown=registration.in_controlled_shutdown,
+            log_dirs=registration.log_dirs,
         )
 
 
@@ -92,6 +94,8 @@ def topics(image: Image) -> Iterator[Record]:
                 leader=partition.leader,
                 leader_epoch=partition.leader_epoch,
                 partition_epoch=partition.partition_epoch,
+                leader_recovery_state=partition.leader_recovery_state,
+                directories=partition.directories,
             )
 
 

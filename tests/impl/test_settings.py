@@ -24,6 +24,7 @@ def test_the_defaults_are_kafkas() -> None:
         "listeners": (),
         "features": (),
         "rack": None,
+        "log_dirs": (),
         "heartbeat_interval_ms": 2_000,
         "initial_registration_timeout_ms": 60_000,
         "controlled_shutdown_timeout_ms": 300_000,

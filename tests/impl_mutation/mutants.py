@@ -24,14 +24,15 @@ from tests.impl_mutation.operators import Finder
 PACKAGE = "impl.kraft"
 CORE = (
     *(f"controller.{name}" for name in (
-        "heartbeat", "registration", "fencing", "isr", "partitions", "reassignment", "topics", "placement", "configs",
-        "limits", "producer_ids", "access", "balancing", "features", "quotas", "sessions", "settings", "controller",
+        "heartbeat", "registration", "fencing", "isr", "partitions", "directories", "reassignment", "topics",
+        "placement", "configs", "limits", "producer_ids", "access", "balancing", "features", "quotas", "sessions",
+        "settings", "controller",
     )),
     *(f"security.{name}" for name in ("acls", "authorizer", "principals", "sasl", "scram", "stored")),
     *(f"broker.{name}" for name in (
         "leader", "lifecycle", "core", "fetch", "replica_log", "states", "timers", "settings",
     )),
-    "image", "copy_on_write", "snapshot", "log", "fields", "continuity",
+    "image", "replica_directories", "copy_on_write", "snapshot", "log", "fields", "continuity",
 )  # fmt: skip
 """The modules that are mutated, in this order. What is not here holds values only, or drives the core under test."""
 QUORUM = (

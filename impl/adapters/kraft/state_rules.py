@@ -103,6 +103,7 @@ IMAGE: Fields = {
     "offset": mark,
     "epoch": epoch_of_controller,
     "registrations": plain,
+    "controllers": plain,
     "topics": plain,
     "topic_ids": plain,
     "partition_counts": plain,
@@ -126,8 +127,11 @@ REGISTRATION: Fields = {
     "rack": plain,
     "fenced": plain,
     "in_controlled_shutdown": plain,
+    "log_dirs": plain,
 }
 PARTITION: Fields = {
+    "leader_recovery_state": plain,
+    "directories": plain,
     "replicas": plain,
     "isr": in_order,
     "removing_replicas": plain,

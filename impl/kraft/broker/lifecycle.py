@@ -146,7 +146,7 @@ class Lifecycle:
         if self.in_flight is not None or self.state in (BrokerState.NOT_RUNNING, BrokerState.SHUTTING_DOWN):
             return None
         if self.broker_epoch is None:
-            self.in_flight = self._registration()
+            self.in_flight = self.registration()
         else:
             self.in_flight = BrokerHeartbeatRequest(
                 broker_id=self.settings.broker_id,
@@ -157,7 +157,8 @@ class Lifecycle:
             )
         return self.in_flight
 
-    def _registration(self) -> BrokerRegistrationRequest:
+    def registration(self) -> BrokerRegistrationRequest:
+        """The request for a broker epoch, the same each time."""
         return BrokerRegistrationRequest(
             broker_id=self.settings.broker_id,
             cluster_id=self.settings.cluster_id,
@@ -165,6 +166,7 @@ class Lifecycle:
             listeners=self.settings.listeners,
             features=self.settings.features,
             rack=self.settings.rack,
+            log_dirs=self.settings.log_dirs,
         )
 
     @property

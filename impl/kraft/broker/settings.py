@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from impl.kraft.fields import Int32, Int64, check_settings
 from impl.kraft.records import Endpoint, SupportedFeature
@@ -16,6 +17,7 @@ class BrokerSettings:
 
     retry_backoff_ms: before a registration or heartbeat that failed is sent again; doubled with each failure in a row,
     up to retry_backoff_max_ms, which is half of the lease (KAFKA-14392).
+    log_dirs: the ids of its log directories.
     stops_when_stale: a broker that is told STALE_BROKER_EPOCH ends. Kafka's goes on asking, as by default here.
     """
 
@@ -24,6 +26,7 @@ class BrokerSettings:
     listeners: tuple[Endpoint, ...] = ()
     features: tuple[SupportedFeature, ...] = ()
     rack: str | None = None
+    log_dirs: tuple[UUID, ...] = ()
     heartbeat_interval_ms: Int64 = 2_000
     initial_registration_timeout_ms: Int64 = 60_000
     controlled_shutdown_timeout_ms: Int64 = 300_000

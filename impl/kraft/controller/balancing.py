@@ -30,7 +30,9 @@ def balanced(image: Image, settings: ControllerSettings, most: int = MOST_ELECTI
     records, elections = list[Record](), 0
     for key, partition in image.partitions.items():
         preferred = partition.replicas[0]
-        if partition.leader == preferred or preferred not in partition.isr or not image.is_active(preferred):
+        if partition.leader == preferred or preferred not in partition.isr:
+            continue
+        if not image.may_lead(preferred, partition):
             continue
         if elections == most:
             return Balanced(tuple(records), is_done=False)

@@ -15,6 +15,7 @@ from impl.kraft.controller.access import alter_scram, create_acl, delete_acls
 from impl.kraft.controller.balancing import balanced
 from impl.kraft.controller.configs import alter_configs
 from impl.kraft.controller.decision import Decision
+from impl.kraft.controller.directories import assign_directories
 from impl.kraft.controller.features import update_feature
 from impl.kraft.controller.fencing import fenced
 from impl.kraft.controller.heartbeat import heartbeat
@@ -22,8 +23,13 @@ from impl.kraft.controller.isr import alter_partition
 from impl.kraft.controller.limits import OF_A_BROKER, BatchBytes, in_one_batch
 from impl.kraft.controller.producer_ids import allocate_producer_ids
 from impl.kraft.controller.quotas import alter_quotas
-from impl.kraft.controller.reassignment import alter_reassignment, elect_preferred, list_reassignments
-from impl.kraft.controller.registration import register, unregister
+from impl.kraft.controller.reassignment import (
+    alter_reassignment,
+    elect_preferred,
+    elect_unclean_leader,
+    list_reassignments,
+)
+from impl.kraft.controller.registration import register, register_controller, unregister
 from impl.kraft.controller.sessions import Sessions
 from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.controller.topics import create_partitions, create_topic, delete_topic
@@ -44,10 +50,14 @@ from impl.kraft.messages import (
     AlterPartitionResponse,
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
     CreateAclRequest,
     CreateAclResponse,
     CreatePartitionsRequest,
@@ -60,6 +70,8 @@ from impl.kraft.messages import (
     DeleteTopicResponse,
     ElectPreferredLeaderRequest,
     ElectPreferredLeaderResponse,
+    ElectUncleanLeaderRequest,
+    ElectUncleanLeaderResponse,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
     Request,
@@ -89,6 +101,9 @@ RESPONSES: dict[type, Callable[[ErrorCode], Response]] = {
     CreatePartitionsRequest: CreatePartitionsResponse,
     DeleteTopicRequest: DeleteTopicResponse,
     ElectPreferredLeaderRequest: ElectPreferredLeaderResponse,
+    ElectUncleanLeaderRequest: ElectUncleanLeaderResponse,
+    AssignReplicasToDirsRequest: AssignReplicasToDirsResponse,
+    ControllerRegistrationRequest: ControllerRegistrationResponse,
     AlterConfigsRequest: AlterConfigsResponse,
     UpdateFeatureRequest: UpdateFeatureResponse,
     AllocateProducerIdsRequest: AllocateProducerIdsResponse,
@@ -208,6 +223,12 @@ class Controller:
                 return alter_reassignment(image, settings, request)
             case ElectPreferredLeaderRequest():
                 return elect_preferred(image, settings, request)
+            case ElectUncleanLeaderRequest():
+                return elect_unclean_leader(image, settings, request)
+            case AssignReplicasToDirsRequest():
+                return assign_directories(image, settings, request)
+            case ControllerRegistrationRequest():
+                return register_controller(image, request)
             case CreateTopicRequest():
                 return create_topic(image, request)
             case CreatePartitionsRequest():

@@ -26,7 +26,7 @@ def supports_all(features: Iterable[SupportedFeature], finalized: Mapping[str, t
 
 
 def update_feature(image: Image, supported: tuple[SupportedFeature, ...], request: UpdateFeatureRequest) -> Decision:
-    """Sets the level of a feature, if this controller and every registered broker, fenced or not, support it."""
+    """Sets the level of a feature, if this controller and all nodes that are registered, fenced or not, support it."""
     level = request.max_feature_level
     _, current = image.features.get(request.name, (0, 0))
     if problem := problem_of(image, supported, request, current):
@@ -57,4 +57,7 @@ def problem_of(
     for broker_id, registration in sorted(image.registrations.items()):
         if not supports(registration.features, name, level, level):
             return f"broker {broker_id} does not support level {level} of {name}"
+    for controller_id, controller in sorted(image.controllers.items()):
+        if not supports(controller.features, name, level, level):
+            return f"controller {controller_id} does not support level {level} of {name}"
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from impl.kraft.controller.decision import Decision
+from impl.kraft.controller.directories import taken_offline
 from impl.kraft.controller.fencing import fenced
 from impl.kraft.controller.partitions import led_anew, taken_out
 from impl.kraft.controller.sessions import Session, Sessions
@@ -34,10 +35,15 @@ def heartbeat(
     registration = image.registrations.get(request.broker_id)
     if registration is None or registration.broker_epoch != request.broker_epoch:
         return Decision(BrokerHeartbeatResponse(ErrorCode.STALE_BROKER_EPOCH))
+    of_directories = taken_offline(image, settings, registration, request.offline_log_dirs)
+    if of_directories:  # what else follows is decided with that known
+        image = image.copy()
+        for record in of_directories:
+            image.replay_record(record)
     shutdown_offset = sessions.shutdown_offset(request.broker_id)
     next_state = calculate_next_state(image, sessions, registration, shutdown_offset, request)
     begins_shutdown = next_state is BrokerControlState.CONTROLLED_SHUTDOWN and shutdown_offset is None
-    records = records_of(image, settings, registration, next_state, begins_shutdown)
+    records = (*of_directories, *records_of(image, settings, registration, next_state, begins_shutdown))
     if begins_shutdown:
         shutdown_offset = image.offset + len(records)
     elif next_state is not BrokerControlState.CONTROLLED_SHUTDOWN:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.partitions import change, raised_epoch
 from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, Partition, PartitionKey
 from impl.kraft.messages import AlterPartitionRequest, AlterPartitionResponse, IsrMember
+from impl.kraft.records import RECOVERED
 
 
 def alter_partition(image: Image, settings: ControllerSettings, request: AlterPartitionRequest) -> Decision:
@@ -23,19 +26,24 @@ def alter_partition(image: Image, settings: ControllerSettings, request: AlterPa
         return Decision(AlterPartitionResponse(error), (raised_epoch(key),))
     if error is not ErrorCode.NONE:
         return Decision(AlterPartitionResponse(error))
-    return altered(image, settings, key, tuple(member.broker_id for member in request.new_isr))
+    isr = tuple(member.broker_id for member in request.new_isr)
+    return altered(image, settings, key, isr, request.leader_recovery_state)
 
 
-def altered(image: Image, settings: ControllerSettings, key: PartitionKey, isr: tuple[int, ...]) -> Decision:
+def altered(
+    image: Image, settings: ControllerSettings, key: PartitionKey, isr: tuple[int, ...], recovery_state: int
+) -> Decision:
     """The change of the ISR, and all that follows from it. For an ISR that is there already nothing is written."""
     before = image.partitions[key]
-    isr = before.isr if set(isr) == set(before.isr) else isr
-    records = change(image, settings, key, before.with_isr(isr), image.is_active)
+    wanted = before.with_isr(before.isr if set(isr) == set(before.isr) else isr)
+    if recovery_state != before.leader_recovery_state:
+        wanted = replace(wanted, leader_recovery_state=recovery_state)
+    records = change(image, settings, key, wanted, image.is_active)
     after = before.changed(*records) if records else before
     if after.leader != before.leader:
         return Decision(AlterPartitionResponse(ErrorCode.NEW_LEADER_ELECTED), records)
     response = AlterPartitionResponse(
-        ErrorCode.NONE, after.leader, after.leader_epoch, after.isr, after.partition_epoch
+        ErrorCode.NONE, after.leader, after.leader_epoch, after.isr, after.partition_epoch, after.leader_recovery_state
     )
     return Decision(response, records)
 
@@ -60,6 +68,8 @@ def error_of(image: Image, request: AlterPartitionRequest) -> ErrorCode:
         return ErrorCode.INVALID_UPDATE_VERSION
     isr = [member.broker_id for member in request.new_isr]
     if request.broker_id not in isr or len(set(isr)) < len(isr) or not set(isr) <= set(partition.replicas):
+        return ErrorCode.INVALID_REQUEST
+    if request.leader_recovery_state != RECOVERED and (partition.leader_recovery_state == RECOVERED or len(isr) > 1):
         return ErrorCode.INVALID_REQUEST
     if not all(is_eligible(image, partition, member) for member in request.new_isr):
         return ErrorCode.INELIGIBLE_REPLICA

@@ -7,10 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from uuid import UUID
 
 from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.image import Image, Partition, PartitionKey
-from impl.kraft.records import LEADER_UNCHANGED, NO_LEADER, PartitionChangeRecord, Record
+from impl.kraft.records import (
+    LEADER_UNCHANGED,
+    NO_LEADER,
+    RECOVERING,
+    RECOVERY_UNCHANGED,
+    PartitionChangeRecord,
+    Record,
+)
+from impl.kraft.replica_directories import MIGRATING
 
 MayLead = Callable[[int], bool]
 
@@ -25,17 +34,35 @@ def elect(partition: Partition, may_lead: MayLead) -> int:
     return NO_LEADER
 
 
+def elect_unclean(partition: Partition, may_lead: MayLead) -> Partition:
+    """The partition with the first replica that may lead as all of its ISR: records may be lost (KIP-704)."""
+    for replica in partition.replicas:
+        if may_lead(replica):
+            return replace(partition, isr=(replica,), leader_recovery_state=RECOVERING)
+    return partition
+
+
 def change(
-    image: Image, settings: ControllerSettings, key: PartitionKey, wanted: Partition, may_lead: MayLead
-) -> tuple[PartitionChangeRecord, ...]:
+    image: Image, settings: ControllerSettings, key: PartitionKey, wanted: Partition, may_lead: MayLead,
+    *, is_unclean: bool = False,
+) -> tuple[PartitionChangeRecord, ...]:  # fmt: skip
     """The record by which a partition becomes as it is wanted, completed where it can be, with a leader.
 
-    Empty where that changes nothing. Of `wanted`, the epochs do not count. A leader that stays is named where a replica
-    goes, so that its leader epoch rises, and those that were fetching from the replica look again.
+    Empty where that changes nothing. Of `wanted`, the epochs do not count, and directories are of the replicas that are
+    there. A leader that stays is named where a replica goes, so that its leader epoch rises, and those that were
+    fetching from the replica look again. may_lead: whether the broker may, wherever its replica is. is_unclean: where
+    nobody in the ISR may lead, any replica may.
     """
     before = image.partitions[key]
+
+    def may(candidate: int) -> bool:
+        return may_lead(candidate) and image.is_online(candidate, before)
+
     after = completed(wanted, least_isr(image, settings, key)) if wanted.is_reassigning else wanted
-    leader = elect(after, may_lead)
+    leader = elect(after, may)
+    if leader == NO_LEADER and is_unclean:
+        after = elect_unclean(after, may)
+        leader = elect(after, may)
     leads_anew = leader != before.leader or not set(before.replicas) <= set(after.replicas)
     record = PartitionChangeRecord(
         partition_id=key[1],
@@ -45,8 +72,22 @@ def change(
         replicas=after.replicas if after.replicas != before.replicas else None,
         removing_replicas=after.removing_replicas if after.removing_replicas != before.removing_replicas else None,
         adding_replicas=after.adding_replicas if after.adding_replicas != before.adding_replicas else None,
+        leader_recovery_state=(
+            after.leader_recovery_state
+            if after.leader_recovery_state != before.leader_recovery_state
+            else RECOVERY_UNCHANGED
+        ),
+        directories=changed_directories(image, before, after) if image.knows_directories else None,
     )
     return (record,) if record.names_anything else ()
+
+
+def changed_directories(image: Image, before: Partition, after: Partition) -> tuple[UUID, ...] | None:
+    """Those of the replicas after a change; None where they are as before. A replica that is new gets its broker's."""
+    unknown = (MIGRATING,) * len(before.replicas)
+    held = dict(zip(before.replicas, after.directories or unknown, strict=True))
+    found = tuple(held[one] if one in held else image.default_directory(one) for one in after.replicas)
+    return found if found != (before.directories or unknown) else None
 
 
 def raised_epoch(key: PartitionKey) -> PartitionChangeRecord:
@@ -57,17 +98,20 @@ def raised_epoch(key: PartitionKey) -> PartitionChangeRecord:
 # Brokers that come and go.
 
 
-def taken_out(image: Image, settings: ControllerSettings, broker_id: int) -> tuple[Record, ...]:
+def taken_out(
+    image: Image, settings: ControllerSettings, broker_id: int, of: Iterable[PartitionKey] | None = None
+) -> tuple[Record, ...]:
     """A broker serves no more: it leaves every ISR unless it is the last member, and leads nothing.
 
-    Nothing is left to do for one that is fenced.
+    Nothing is left to do for one that is fenced. of: partitions in whose ISR it is; None for all of those.
     """
 
     def may_lead(candidate: int) -> bool:
         return candidate != broker_id and image.is_active(candidate)
 
     records: list[Record] = []
-    for key in in_order(image.in_isr.get(broker_id, ())):
+    keys = image.in_isr.get(broker_id, ()) if of is None else of
+    for key in in_order(keys):
         partition = image.partitions[key]
         rest = tuple(member for member in partition.isr if member != broker_id)
         records += change(image, settings, key, partition.with_isr(rest or partition.isr), may_lead)

@@ -1,4 +1,4 @@
-"""Requests of operators about partitions: other replicas (KIP-455: alter, cancel, list), or their preferred leader."""
+"""Requests of operators about partitions: other replicas (KIP-455: alter, cancel, list), or another leader."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from impl.kraft.messages import (
     AlterPartitionReassignmentResponse,
     ElectPreferredLeaderRequest,
     ElectPreferredLeaderResponse,
+    ElectUncleanLeaderRequest,
+    ElectUncleanLeaderResponse,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
     OngoingReassignment,
 )
+from impl.kraft.records import NO_LEADER
 
 
 def find(image: Image, topic: str, partition_id: int) -> PartitionKey | None:
@@ -115,7 +118,20 @@ def elect_preferred(image: Image, settings: ControllerSettings, request: ElectPr
     preferred = partition.replicas[0]
     if partition.leader == preferred:
         return Decision(ElectPreferredLeaderResponse(ErrorCode.ELECTION_NOT_NEEDED))
-    if preferred not in partition.isr or not image.is_active(preferred):
+    if preferred not in partition.isr or not image.may_lead(preferred, partition):
         return Decision(ElectPreferredLeaderResponse(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE))
     records = change(image, settings, key, replace(partition, leader=preferred), image.is_active)
     return Decision(ElectPreferredLeaderResponse(ErrorCode.NONE), records)
+
+
+def elect_unclean_leader(image: Image, settings: ControllerSettings, request: ElectUncleanLeaderRequest) -> Decision:
+    """Gives a partition without a leader one, of the ISR if it can, else any replica that may lead (KIP-460)."""
+    key = find(image, request.topic, request.partition_id)
+    if key is None:
+        return Decision(ElectUncleanLeaderResponse(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    partition = image.partitions[key]
+    if partition.leader != NO_LEADER:
+        return Decision(ElectUncleanLeaderResponse(ErrorCode.ELECTION_NOT_NEEDED))
+    records = change(image, settings, key, partition, image.is_active, is_unclean=True)
+    error = ErrorCode.NONE if records else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    return Decision(ElectUncleanLeaderResponse(error), records)

@@ -101,7 +101,8 @@ def increase_error(image: Image, request: CreatePartitionsRequest, first: int, f
 def new_partition(image: Image, topic_id: UUID, partition_id: int, replicas: tuple[int, ...]) -> PartitionRecord:
     """A partition whose ISR are the replicas that are active."""
     isr = tuple(replica for replica in replicas if image.is_active(replica))
-    return PartitionRecord(partition_id=partition_id, topic_id=topic_id, replicas=replicas, isr=isr, leader=isr[0])
+    directories = tuple(map(image.default_directory, replicas)) if image.knows_directories else ()
+    return PartitionRecord(partition_id, topic_id, replicas, isr, leader=isr[0], directories=directories)
 
 
 def error_of(image: Image, request: CreateTopicRequest) -> tuple[ErrorCode, str]:

@@ -1,8 +1,8 @@
 """The records that the cores replay as those of the log, and back: the codec of a node.
 
-They are written in the versions of metadata.version 7 (3.3-IV3), the lowest that Kafka's current tools read. Records
-that decide nothing in the cores are kept as they are. Of what Kafka's other records have beyond that version, the
-directories of replicas are left out; anything else that would be lost is refused.
+Each is written in the lowest version that has all of it, from metadata.version 7 (3.3-IV3) on, the lowest that Kafka's
+current tools read; Kafka goes by the level alone. Records that decide nothing in the cores are kept as they are. Of
+what Kafka's have beyond that, cordoned directories are left out; anything else that would be lost is refused.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from impl.kraft.records import (
     FeatureLevelRecord,
     FenceBrokerRecord,
     KeptRecord,
+    LogDirsChangeRecord,
     NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
@@ -32,6 +33,7 @@ from impl.kraft.records import (
     Record,
     RecordType,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
     RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
@@ -44,9 +46,9 @@ from impl.kraft.records import (
 
 _SAME = (
     RegisterBrokerRecord, UnregisterBrokerRecord, TopicRecord, RemoveTopicRecord, PartitionRecord,
-    PartitionChangeRecord, FenceBrokerRecord, UnfenceBrokerRecord, ConfigRecord, ProducerIdsRecord, NoOpRecord,
-    AccessControlEntryRecord, RemoveAccessControlEntryRecord, UserScramCredentialRecord,
-    RemoveUserScramCredentialRecord, ClientQuotaRecord,
+    PartitionChangeRecord, FenceBrokerRecord, UnfenceBrokerRecord, LogDirsChangeRecord, ConfigRecord,
+    ProducerIdsRecord, NoOpRecord, AccessControlEntryRecord, RemoveAccessControlEntryRecord, UserScramCredentialRecord,
+    RemoveUserScramCredentialRecord, ClientQuotaRecord, RegisterControllerRecord,
 )  # fmt: skip
 """Those whose fields are Kafka's, one for one."""
 
@@ -56,20 +58,25 @@ _RENAMED: Mapping[type, Mapping[str, str]] = {
     UnfenceBrokerRecord: _BROKER_KEYS,
     RegisterBrokerRecord: {"endpoints": "endPoints"},
 }
+_DIRECTORIES = frozenset(("logDirs", "directories"))
+"""Of brokers and replicas, which lower versions of their records have not."""
 _STRUCTS: Mapping[str, Any] = {"endPoints": Endpoint, "features": SupportedFeature, "entity": QuotaEntity}
 _VERSIONS = {RecordType.REGISTER_BROKER: 1, RecordType.BROKER_REGISTRATION_CHANGE: 1}
 """Where it is not 0: with `inControlledShutdown`."""
+_VERSIONS_WITH_DIRECTORIES = {
+    RecordType.REGISTER_BROKER: 3, RecordType.BROKER_REGISTRATION_CHANGE: 2, RecordType.PARTITION: 1,
+    RecordType.PARTITION_CHANGE: 1,
+}  # fmt: skip
 
 _KEPT: Mapping[str, tuple[str, ...]] = {
     "DELEGATION_TOKEN_RECORD": ("tokenId",),
     "ZK_MIGRATION_STATE_RECORD": (),
-    "REGISTER_CONTROLLER_RECORD": ("controllerId",),
 }
 """Those that decide nothing in the cores, each with the fields that say what it is about."""
 _REMOVING: Mapping[str, str] = {"REMOVE_DELEGATION_TOKEN_RECORD": "DELEGATION_TOKEN_RECORD"}
 """What removes one of them."""
-_LEFT_OUT = frozenset(("logDirs", "cordonedLogDirs", "directories"))
-_UNCHANGED, _YES, _NO = 0, 1, -1
+_LEFT_OUT = frozenset(("cordonedLogDirs",))
+_YES, _NO = 1, -1
 """How BrokerRegistrationChangeRecord writes what became of a flag."""
 
 
@@ -114,7 +121,25 @@ def to_metadata(record: DecidingRecord) -> MetadataRecord:
         values = {name: getattr(record, own) for own, name in _NAMES[type(record)].items()}
         for name in _STRUCTS.keys() & values.keys():
             values[name] = tuple(map(_to_struct, values[name]))
-    return MetadataRecord(BY_NUMBER[type_].name, _VERSIONS.get(type_, 0), values)
+    if isinstance(record, LogDirsChangeRecord) and not record.log_dirs:
+        raise ValueError(f"{record}: Kafka's record says nothing where no directory is left")
+    if _has_directories(record):
+        if type_ is RecordType.REGISTER_BROKER:
+            values["isMigratingZkBroker"] = False
+        return MetadataRecord(BY_NUMBER[type_].name, _VERSIONS_WITH_DIRECTORIES[type_], values)
+    own = {name: value for name, value in values.items() if name not in _DIRECTORIES}
+    return MetadataRecord(BY_NUMBER[type_].name, _VERSIONS.get(type_, 0), own)
+
+
+def _has_directories(record: DecidingRecord) -> bool:
+    match record:
+        case PartitionChangeRecord():
+            return record.directories is not None
+        case PartitionRecord():
+            return bool(record.directories)
+        case RegisterBrokerRecord():
+            return bool(record.log_dirs)
+    return isinstance(record, LogDirsChangeRecord)
 
 
 def to_core(record: MetadataRecord) -> DecidingRecord:
@@ -142,17 +167,22 @@ def to_core(record: MetadataRecord) -> DecidingRecord:
 
 def _registration_change(record: MetadataRecord) -> DecidingRecord:
     """Kafka writes changes of fencing as this record, too, where KIP-631 has one of their own."""
-    _refuse_loss(record, {"brokerId", "brokerEpoch", "fenced", "inControlledShutdown"})
+    _refuse_loss(record, {"brokerId", "brokerEpoch", "fenced", "inControlledShutdown", "logDirs"})
     broker = record.fields["brokerId"], record.fields["brokerEpoch"]
-    flags = record.fields.get("fenced", _UNCHANGED), record.fields.get("inControlledShutdown", _UNCHANGED)
-    match flags:
-        case (1, 0):
+    fenced, shuts_down, log_dirs = (record.fields.get(name) for name in ("fenced", "inControlledShutdown", "logDirs"))
+    match fenced, shuts_down, log_dirs:
+        case (1, None, None):
             return FenceBrokerRecord(*broker)
-        case (-1, 0):
+        case (-1, None, None):
             return UnfenceBrokerRecord(*broker)
-        case (0, 1 | -1):
-            return BrokerRegistrationChangeRecord(*broker, in_controlled_shutdown=flags[1] == _YES)
-    raise ValueError(f"{record.type} with fenced {flags[0]}, inControlledShutdown {flags[1]}: the cores change one")
+        case (None, 1 | -1, None):
+            return BrokerRegistrationChangeRecord(*broker, in_controlled_shutdown=shuts_down == _YES)
+        case (None, None, [*_]):
+            return LogDirsChangeRecord(*broker, log_dirs)
+    raise ValueError(
+        f"{record.type} with fenced {fenced}, inControlledShutdown {shuts_down}, logDirs {log_dirs}: "
+        "the cores change one"
+    )
 
 
 def _refuse_loss(record: MetadataRecord, known: Collection[str]) -> None:

@@ -27,7 +27,7 @@ from kio.schema.list_partition_reassignments.v0 import request as list_request
 from kio.schema.list_partition_reassignments.v0 import response as list_response
 from kio.schema.types import BrokerId, TopicName
 from kio.schema.update_features.v1 import request as features_request
-from kio.static.primitive import i32
+from kio.static.primitive import i8, i32
 
 from impl.kraft.controller.controller import RESPONSES
 from impl.kraft.errors import ErrorCode
@@ -38,9 +38,11 @@ from impl.kraft.messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     ElectPreferredLeaderRequest,
+    ElectUncleanLeaderRequest,
     IsrMember,
     ListPartitionReassignmentsRequest,
 )
+from impl.kraft.records import NO_LEADER
 from impl.kraft.server import configs_wire, features_wire, quotas_wire, topics_wire
 from impl.kraft.server.authorization import EVERYTHING, Rights
 from impl.kraft.server.entities import NO_TIME, wire_code
@@ -58,7 +60,7 @@ UpdateFeatures."""
 _NO_ID = UUID(int=0)
 _DELETE_TOPICS, _ELECT_LEADERS = 20, 43
 _OF_ALL = frozenset((ErrorCode.NOT_CONTROLLER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
-_PREFERRED = 0
+_PREFERRED, _UNCLEAN = 0, 1
 
 
 def read_parts(key: int, body: bytes, image: Image, rights: Rights = EVERYTHING) -> Parts:
@@ -85,6 +87,7 @@ def _alter_partitions(entity: Any) -> Parts:
             int(entity.broker_id), int(entity.broker_epoch), topic.topic_id or _NO_ID, int(one.partition_index),
             int(one.leader_epoch), int(one.partition_epoch),
             tuple(IsrMember(int(member.broker_id), int(member.broker_epoch)) for member in one.new_isr_with_epochs),
+            int(one.leader_recovery_state),
         )
         for topic in entity.topics
         for one in topic.partitions
@@ -113,6 +116,7 @@ def _altered(partition_id: int, response: AlterPartitionResponse) -> Any:
         partition_index=i32(partition_id), error_code=wire_code(response.error),
         leader_id=BrokerId(response.leader), leader_epoch=i32(response.leader_epoch),
         isr=tuple(map(BrokerId, response.isr)), partition_epoch=i32(response.partition_epoch),
+        leader_recovery_state=i8(response.leader_recovery_state),
     )  # fmt: skip
 
 
@@ -171,18 +175,19 @@ def _list_reassignments(entity: Any) -> Parts:
 
 
 def _elect(entity: Any, image: Image) -> Parts:
-    """Of elections, those of preferred leaders: of partitions that are named, or of all.
+    """Elections of preferred leaders, or unclean ones: of partitions that are named, or of all.
 
-    Of all, Kafka does not tell which are led by them already (ReplicationControlManager.electLeaders). That nothing is
-    left to elect is told by the active controller alone, which is asked for something else with it.
+    Of all, Kafka does not tell which need none (ReplicationControlManager.electLeaders). That nothing is left to elect
+    is told by the active controller alone, which is asked for something else with it.
     """
-    if entity.election_type != _PREFERRED:
+    if entity.election_type not in (_PREFERRED, _UNCLEAN):
         return Parts((), lambda _: _elected(ErrorCode.INVALID_REQUEST, ()))
-    of_all = entity.topic_partitions is None
-    named = not_led_by_first(image) if of_all else (
+    of_all, is_unclean = entity.topic_partitions is None, entity.election_type == _UNCLEAN
+    named = to_elect(image, is_unclean=is_unclean) if of_all else (
         (topic.topic, int(index)) for topic in entity.topic_partitions for index in topic.partitions
     )  # fmt: skip
-    elections = tuple(ElectPreferredLeaderRequest(topic, index) for topic, index in named)
+    kind = ElectUncleanLeaderRequest if is_unclean else ElectPreferredLeaderRequest
+    elections = tuple(kind(topic, index) for topic, index in named)
 
     def elected(responses: Sequence[Any]) -> Any:
         answered = [
@@ -197,11 +202,11 @@ def _elect(entity: Any, image: Image) -> Parts:
     return Parts((*elections, ListPartitionReassignmentsRequest(())) if of_all else elections, elected)
 
 
-def not_led_by_first(image: Image) -> Iterator[tuple[str, int]]:
-    """The partitions whose preferred leader does not lead them, by name and number."""
+def to_elect(image: Image, *, is_unclean: bool) -> Iterator[tuple[str, int]]:
+    """The partitions without a leader, or whose preferred leader does not lead them, by name and number."""
     for name, topic_id in sorted(image.topic_ids.items()):
         for (_, index), partition in image.of_topic(topic_id):
-            if partition.leader != partition.replicas[0]:
+            if partition.leader == NO_LEADER if is_unclean else partition.leader != partition.replicas[0]:
                 yield name, index
 
 

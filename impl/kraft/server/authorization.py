@@ -14,7 +14,7 @@ from impl.kraft.security.authorizer import Authorizer
 from impl.kraft.server.connections import Caller
 
 OF_CLUSTER: Mapping[int, Operation] = {
-    **dict.fromkeys((1, 52, 53, 54, 56, 58, 59, 62, 63, 67, 82), Operation.CLUSTER_ACTION),
+    **dict.fromkeys((1, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82), Operation.CLUSTER_ACTION),
     **dict.fromkeys((30, 31, 43, 45, 51, 57, 64), Operation.ALTER),
     **dict.fromkeys((29, 46, 50, 55), Operation.DESCRIBE),
     48: Operation.DESCRIBE_CONFIGS,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from prometheus_client import CollectorRegistry
 
@@ -36,11 +36,12 @@ from impl.kraft.server.describe_configs import own_configs
 from impl.kraft.server.disk_work import DiskWork
 from impl.kraft.server.following import Following
 from impl.kraft.server.peers import Peers
+from impl.kraft.server.placing import Placing
 from impl.kraft.server.replica_logs import StoredReplicaLogs
 from impl.kraft.server.server import SCRAPE_S, clock
-from impl.kraft.server.settings import raft_settings, snapshot_settings, storage_settings
+from impl.kraft.server.settings import raft_settings, registered, snapshot_settings, storage_settings
 from impl.kraft.server.steps import Steps
-from impl.kraft.storage.directories import lock_directories, read_directories
+from impl.kraft.storage.directories import ids_of, lock_directories, read_directories
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.storage.snapshots import Snapshots
 from impl.kraft.storage.storage import QuorumStorage
@@ -50,8 +51,6 @@ from impl.runtime.loop import CoreLoop
 from impl.runtime.metrics import served
 from impl.runtime.properties import ConfigError
 
-_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-"""Each at its number in a registration."""
 MOST_ANSWER_BYTES = 101 << 20
 """Of a controller or leader, which answers with a batch at least, of whatever size."""
 
@@ -74,12 +73,15 @@ def addresses_of(configuration: Configuration) -> dict[int, Address]:
     return {one.node_id: (one.host, one.port) for one in configuration.controller_quorum_voters}
 
 
-def broker_of(configuration: Configuration, cluster_id: str, logs: StoredReplicaLogs) -> Broker:
-    """The core, by the logs that there are. Raises StorageError."""
+def broker_of(
+    configuration: Configuration, cluster_id: str, logs: StoredReplicaLogs, log_dirs: Mapping[str, UUID]
+) -> Broker:
+    """The core, by the logs that there are. log_dirs: by path, the ids of their directories. Raises StorageError."""
     settings = BrokerSettings(
         configuration.node_id, cluster_id,
         listeners=endpoints_of(configuration),
         features=SUPPORTED,
+        log_dirs=tuple(log_dirs.values()),
         heartbeat_interval_ms=configuration.broker_heartbeat_interval_ms,
         initial_registration_timeout_ms=configuration.initial_broker_registration_timeout_ms,
         retry_backoff_max_ms=configuration.broker_session_timeout_ms // 2,
@@ -92,11 +94,7 @@ def broker_of(configuration: Configuration, cluster_id: str, logs: StoredReplica
 def endpoints_of(configuration: Configuration) -> tuple[Endpoint, ...]:
     """Where others find a broker, as it registers: each of its listeners, as it is advertised if it is."""
     advertised = {one.name: one for one in configuration.advertised_listeners}
-    protocols = configuration.listener_security_protocol_map
-    found = (advertised.get(one.name, one) for one in configuration.broker_listeners)
-    return tuple(
-        Endpoint(one.name, one.host, one.port, _PROTOCOLS.index(protocols[one.name])) for one in found
-    )  # fmt: skip
+    return registered(configuration, (advertised.get(one.name, one) for one in configuration.broker_listeners))
 
 
 class BrokerRuntime:
@@ -104,9 +102,9 @@ class BrokerRuntime:
 
     def __init__(
         self, configuration: Configuration, node: BrokerNode | HostedBroker, logs: StoredReplicaLogs, cluster_id: str,
-        bootstrap: tuple[BootstrapRecord, ...], clock_ms: Callable[[], int],
+        bootstrap: tuple[BootstrapRecord, ...], clock_ms: Callable[[], int], log_dirs: Mapping[str, UUID],
     ) -> None:  # fmt: skip
-        """Raises ConfigError."""
+        """log_dirs: by path, the ids of the directories of logs. Raises ConfigError."""
         self._configuration, self._node, self._logs = configuration, node, logs
         access, between_brokers = access_of(configuration), access_to_brokers(configuration)
         self._loop: CoreLoop[BrokerEffect] = CoreLoop(
@@ -116,6 +114,7 @@ class BrokerRuntime:
             addresses_of(configuration), f"broker-{configuration.node_id}",
             configuration.controller_quorum_request_timeout_ms, MOST_ANSWER_BYTES, lambda: node.leader, access,
         )  # fmt: skip
+        self._placing = Placing(node.broker, logs, self._channel, log_dirs)
         self._steps = Steps(node, self._loop)
         told = ClusterTold(self._steps, cluster_id)
         name = configuration.inter_broker_listener
@@ -175,6 +174,7 @@ class BrokerRuntime:
 
     def _begin(self, now_ms: int) -> BrokerEffects:
         """The first step."""
+        self._loop.begin(self._placing.run())
         latest = self._snapshots.latest
         effects = self._node.start(now_ms)
         if latest is not None:
@@ -284,8 +284,9 @@ class BrokerServer(BrokerRuntime):
             undone.callback(self._storage.close)
             bootstrap = read_bootstrap_records(disk, configuration.metadata_log_dir)
             logs = StoredReplicaLogs(disk, configuration.log_dirs)
-            node = self._made(configuration, cluster_id, logs)
-            super().__init__(configuration, node, logs, cluster_id, bootstrap, clock_ms)
+            log_dirs = ids_of(identities, configuration.log_dirs)
+            node = self._made(configuration, cluster_id, logs, log_dirs)
+            super().__init__(configuration, node, logs, cluster_id, bootstrap, clock_ms, log_dirs)
             undone.pop_all()
         self._disk_work = DiskWork(self._storage, node, self._loop, clock_ms, lambda took_s: None)
         self._peers = Peers(
@@ -294,9 +295,11 @@ class BrokerServer(BrokerRuntime):
             self._on_quorum_response, access_of(configuration),
         )  # fmt: skip
 
-    def _made(self, configuration: Configuration, cluster_id: str, logs: StoredReplicaLogs) -> BrokerNode:
+    def _made(
+        self, configuration: Configuration, cluster_id: str, logs: StoredReplicaLogs, log_dirs: Mapping[str, UUID]
+    ) -> BrokerNode:
         """The node, by what its directories have. Raises StorageError."""
-        broker = broker_of(configuration, cluster_id, logs)
+        broker = broker_of(configuration, cluster_id, logs, log_dirs)
         raft = Raft(raft_settings(configuration, cluster_id), self._storage.election, recovered_ends(self._storage))
         return recovered_broker_node(raft, broker, self._storage, MetadataCodec(), snapshot_settings(configuration))
 

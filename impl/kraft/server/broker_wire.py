@@ -1,4 +1,4 @@
-"""What a broker asks of the active controller, in bytes: the counterpart of `controller_wire`, and AlterPartition."""
+"""What a node asks of the active controller, in bytes: the counterpart of `controller_wire`, and AlterPartition."""
 
 from __future__ import annotations
 
@@ -12,23 +12,30 @@ from impl.kraft.messages import (
     AllocateProducerIdsResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
 )
+from impl.kraft.server.controller_wire import nested_replicas
 from impl.kraft.server.versions import made, request_kind, response_kind
 from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
 
-Request = BrokerRequest | AllocateProducerIdsRequest
-Response = BrokerResponse | AllocateProducerIdsResponse
+Request = BrokerRequest | AllocateProducerIdsRequest | AssignReplicasToDirsRequest | ControllerRegistrationRequest
+Response = BrokerResponse | AllocateProducerIdsResponse | AssignReplicasToDirsResponse | ControllerRegistrationResponse
 
 _KEYS: Mapping[type[Request], tuple[int, int]] = {
     BrokerRegistrationRequest: (62, 4),
     BrokerHeartbeatRequest: (63, 1),
     AlterPartitionRequest: (56, 3),
     AllocateProducerIdsRequest: (67, 0),
+    ControllerRegistrationRequest: (70, 0),
+    AssignReplicasToDirsRequest: (73, 0),
 }
 
 
@@ -39,7 +46,12 @@ def key_of(request: Request) -> tuple[int, int]:
 
 def request_bytes(request: Request) -> bytes:
     """The body of a request."""
-    given = _isr_change(request) if isinstance(request, AlterPartitionRequest) else request
+    given: object = request
+    if isinstance(request, AlterPartitionRequest):
+        given = _isr_change(request)
+    elif isinstance(request, AssignReplicasToDirsRequest):
+        directories = nested_replicas((one, {}) for one in request.replicas)
+        given = {"broker_id": request.broker_id, "broker_epoch": request.broker_epoch, "directories": directories}
     return entity_bytes(made(request_kind(*key_of(request)), given))
 
 
@@ -49,6 +61,7 @@ def _isr_change(request: AlterPartitionRequest) -> dict[str, Any]:
         "leader_epoch": request.leader_epoch,
         "partition_epoch": request.partition_epoch,
         "new_isr_with_epochs": request.new_isr,
+        "leader_recovery_state": request.leader_recovery_state,
     }
     topic = {"topic_id": request.topic_id, "partitions": [partition]}
     return {"broker_id": request.broker_id, "broker_epoch": request.broker_epoch, "topics": [topic]}
@@ -67,6 +80,11 @@ def read_response(request: Request, body: bytes) -> Response:
             return AllocateProducerIdsResponse(error, int(found.producer_id_start), int(found.producer_id_len))
         case AlterPartitionRequest():
             return _isr_changed(error, found)
+        case ControllerRegistrationRequest():
+            return ControllerRegistrationResponse(error)
+        case AssignReplicasToDirsRequest():
+            partitions = (one for by in found.directories for topic in by.topics for one in topic.partitions)
+            return AssignReplicasToDirsResponse(error, tuple(code_of(one.error_code) for one in partitions))
 
 
 def _isr_changed(error: ErrorCode, found: Any) -> AlterPartitionResponse:
@@ -78,7 +96,7 @@ def _isr_changed(error: ErrorCode, found: Any) -> AlterPartitionResponse:
     (one,) = partitions
     return AlterPartitionResponse(
         code_of(one.error_code), int(one.leader_id), int(one.leader_epoch), tuple(map(int, one.isr)),
-        int(one.partition_epoch),
+        int(one.partition_epoch), int(one.leader_recovery_state),
     )  # fmt: skip
 
 

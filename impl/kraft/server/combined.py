@@ -11,6 +11,7 @@ from impl.kraft.node import Applied, BrokerEffects, HostedBroker
 from impl.kraft.server.broker_server import BrokerRuntime, broker_of, require_served
 from impl.kraft.server.replica_logs import StoredReplicaLogs
 from impl.kraft.server.server import ControllerServer, clock
+from impl.kraft.storage.directories import ids_of
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.storage.sizes import SnapshotId
 from impl.kraft.storage.snapshots import Snapshots
@@ -26,8 +27,10 @@ class HostedBrokerServer(BrokerRuntime):
         require_served(configuration)
         self._host = host
         logs = StoredReplicaLogs(disk, configuration.log_dirs)
-        node = HostedBroker(host.raft, broker_of(configuration, host.cluster_id, logs), MetadataCodec())
-        super().__init__(configuration, node, logs, host.cluster_id, host.bootstrap, clock())
+        log_dirs = ids_of(host.identities, configuration.log_dirs)
+        broker = broker_of(configuration, host.cluster_id, logs, log_dirs)
+        node = HostedBroker(host.raft, broker, MetadataCodec())
+        super().__init__(configuration, node, logs, host.cluster_id, host.bootstrap, clock(), log_dirs)
         self.has_begun = asyncio.Event()
         host.tell(self)
 

@@ -126,6 +126,11 @@ class StoredReplicaLogs:
             self._disk.delete(f"{folder.path}/{name}")
         self._disk.delete_directory(folder.path)
 
+    def directory_of(self, key: PartitionKey) -> str | None:
+        """The path of the log directory that a replica is in."""
+        folder = self._folders.get(key)
+        return None if folder is None else folder.directory
+
     def close(self, *, flushed: bool) -> None:
         """flushed: what the logs have is made durable before."""
         for folder in self._folders.values():

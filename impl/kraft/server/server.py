@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 from prometheus_client import CollectorRegistry
 
@@ -25,6 +26,7 @@ from impl.kraft.effects import SetTimer as SetControllerTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import InvalidFieldError
 from impl.kraft.levels import SUPPORTED
+from impl.kraft.messages import ControllerRegistrationRequest
 from impl.kraft.messages import Request as ControllerRequest
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import Applied, Node, NodeEffect, NodeEffects
@@ -39,13 +41,21 @@ from impl.kraft.server.access import Credentials, Doors, access_of, authorizer_o
 from impl.kraft.server.authorization import Rights, rights_of
 from impl.kraft.server.bootstrap import read_bootstrap_records
 from impl.kraft.server.connections import Caller
+from impl.kraft.server.controller_channel import LOST, ControllerChannel
+from impl.kraft.server.controller_registration import ControllerRegistration
 from impl.kraft.server.disk_work import DiskWork
 from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.features_wire import features_told
 from impl.kraft.server.measures import NOBODY, Measures, Seen
 from impl.kraft.server.peers import Peers
 from impl.kraft.server.raw_trace import RawTrace
-from impl.kraft.server.settings import controller_settings, raft_settings, snapshot_settings, storage_settings
+from impl.kraft.server.settings import (
+    controller_settings,
+    raft_settings,
+    registered,
+    snapshot_settings,
+    storage_settings,
+)
 from impl.kraft.server.versions import API_VERSIONS, api_versions, check_served, request_kind
 from impl.kraft.storage.directories import lock_directories, read_directories
 from impl.kraft.storage.disk import Disk
@@ -59,11 +69,11 @@ from impl.runtime.properties import ConfigError
 from impl.runtime.wire import RequestHeader, WireError
 
 ALONE = {
-    **controller_wire.VERSIONS, **admin_wire.VERSIONS, **access_wire.VERSIONS, **about.VERSIONS,
+    **admin_wire.VERSIONS, **access_wire.VERSIONS, **about.VERSIONS,
     envelope.KEY: envelope.VERSION,
 }  # fmt: skip
 """By key, the version of each API of which there is one. All are flexible."""
-SERVED = {**quorum_wire.SERVED, **{key: (version, version) for key, version in ALONE.items()}}
+SERVED = {**quorum_wire.SERVED, **controller_wire.SERVED, **{key: (version, version) for key, version in ALONE.items()}}
 _FRAME_OVERHEAD_BYTES = 1 << 16
 _MOST_BATCH_BYTES = 100 << 20
 """A fetch is answered with a batch at least, of whatever size; of more than 8 MiB where it takes a broker out of many
@@ -84,6 +94,12 @@ def endpoint_of(configuration: Configuration) -> Endpoint:
         raise ConfigError("process.roles: this node is no controller")
     first = configuration.controller_listener_names[0]
     return next(one for one in configuration.listeners if one.name == first)
+
+
+def advertised_of(configuration: Configuration) -> tuple[Endpoint, ...]:
+    """The listeners of a controller; where one says no host, the others know it by the voters'."""
+    own = next(one.host for one in configuration.controller_quorum_voters if one.node_id == configuration.node_id)
+    return tuple(one._replace(host=one.host or own) for one in configuration.controller_listeners)
 
 
 class Hosted(Protocol):
@@ -109,7 +125,7 @@ class ControllerServer:
             self._locks = lock_directories(disk, configuration.all_directories)
             for lock in self._locks:
                 undone.callback(lock.close)
-            identities = read_directories(disk, configuration.all_directories, configuration.node_id)
+            identities = self.identities = read_directories(disk, configuration.all_directories, configuration.node_id)
             cluster_id = self.cluster_id = identities[configuration.metadata_log_dir].cluster_id
             self.storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
             undone.callback(self.storage.close)
@@ -137,6 +153,15 @@ class ControllerServer:
             },
             f"controller-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms, answer_bytes,
             self._loop.begin, self._on_response, access,
+        )  # fmt: skip
+        self._channel = ControllerChannel(
+            {voter.node_id: (voter.host, voter.port) for voter in configuration.controller_quorum_voters},
+            f"controller-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms, answer_bytes,
+            lambda: self._node.raft.voter.election.leader, access,
+        )  # fmt: skip
+        self._registration = ControllerRegistration(
+            configuration.node_id, uuid4(), registered(configuration, advertised_of(configuration)),
+            self._register, LOST,
         )  # fmt: skip
         credentials = Credentials(lambda: self._node.controller.committed, bootstrap)
         self._doors = Doors(
@@ -200,6 +225,7 @@ class ControllerServer:
         finally:
             await self._doors.close()
             self._peers.close()
+            self._channel.close()
             await self._disk_work.ended()
             self.close()
             log(logger, "stopped")
@@ -278,6 +304,7 @@ class ControllerServer:
         if self._trace is not None:
             self._trace.saw(voter)
         self._measures.quorum(election.leader, voter.node_id, voter.high_watermark, self._clock_ms())
+        self._registration.look(self._node.controller.committed, self._loop.begin)
         now = (voter.epoch, election.leader, self._node.controller.is_active)
         if now != self._known:
             self._known = now
@@ -311,8 +338,8 @@ class ControllerServer:
             return api_versions(header.api_version, {**SERVED, **connections.VERSIONS}, features)
         check_served(SERVED, header.api_key, header.api_version)
         rights = self._rights(caller)
-        if header.api_key in ALONE:
-            return NO_TAGS + await self._served(header.api_key, without_tags(body), rights)
+        if header.api_key in ALONE or header.api_key in controller_wire.SERVED:
+            return NO_TAGS + await self._served(header, without_tags(body), rights)
         if request_kind(header.api_key, header.api_version).__flexible__:
             return NO_TAGS + await self._served_to_voter(header, without_tags(body), rights)
         return await self._served_to_voter(header, body, rights)
@@ -320,10 +347,10 @@ class ControllerServer:
     def _rights(self, caller: Caller) -> Rights:
         return rights_of(self._authorizer, self._node.controller.committed, caller)
 
-    async def _served(self, key: int, body: bytes, rights: Rights) -> bytes:
-        if key == envelope.KEY:
+    async def _served(self, header: RequestHeader, body: bytes, rights: Rights) -> bytes:
+        if header.api_key == envelope.KEY:
             return await self._forwarded(body, rights)
-        answer, _ = await self._decided(key, body, rights)
+        answer, _ = await self._decided(header, body, rights)
         return answer
 
     async def _served_to_voter(self, header: RequestHeader, body: bytes, rights: Rights) -> bytes:
@@ -347,23 +374,25 @@ class ControllerServer:
             return envelope.refusal(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
         if header.api_key not in envelope.FORWARDED:
             return envelope.refusal(ErrorCode.INVALID_REQUEST)
-        if header.api_version != ALONE[header.api_key]:
+        least, most = SERVED[header.api_key]
+        if not least <= header.api_version <= most:
             return envelope.refusal(ErrorCode.UNSUPPORTED_VERSION)
-        answer, errors = await self._decided(header.api_key, within, self._rights(client))
+        answer, errors = await self._decided(header, within, self._rights(client))
         if ErrorCode.NOT_CONTROLLER in errors:
             return envelope.refusal(ErrorCode.NOT_CONTROLLER)
         return envelope.enveloped(header, answer)
 
-    async def _decided(self, key: int, body: bytes, rights: Rights) -> tuple[bytes, set[ErrorCode]]:
+    async def _decided(self, header: RequestHeader, body: bytes, rights: Rights) -> tuple[bytes, set[ErrorCode]]:
         """What the controller answers, and with which errors of decisions."""
+        key, version = header.api_key, header.api_version
         refusal = ErrorCode.NONE if rights.permit(key) else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         is_refused = refusal is not ErrorCode.NONE
         if key in about.VERSIONS:
             return self._about.refused(key, refusal) if is_refused else self._about.response_bytes(key, body), set()
-        if key in controller_wire.VERSIONS:
-            request = controller_wire.read_request(key, body)
+        if key in controller_wire.SERVED:
+            request = controller_wire.read_request(key, version, body)
             reply = RESPONSES[type(request)](refusal) if is_refused else await self._decision(request)
-            return controller_wire.response_bytes(reply), {reply.error}
+            return controller_wire.response_bytes(key, version, request, reply), {reply.error}
         image = self._node.controller.committed
         if key in access_wire.VERSIONS:
             if key in access_wire.OF_ACLS and self._authorizer is None:
@@ -382,6 +411,10 @@ class ControllerServer:
     async def _decision(self, request: ControllerRequest) -> Any:
         [reply] = await self._asked(lambda calls, now_ms: self._node.handle(calls[0], request, now_ms))
         return reply
+
+    async def _register(self, request: ControllerRegistrationRequest) -> ErrorCode:
+        asked = self._decision(request) if self._node.controller.is_active else self._channel.send(request)
+        return ErrorCode((await asked).error)
 
     async def _decisions(self, requests: Sequence[ControllerRequest]) -> list[Any]:
         """Of one step."""

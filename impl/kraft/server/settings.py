@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from impl.kraft.config.configuration import Configuration
+from impl.kraft.config.values import Listener
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.levels import SUPPORTED
 from impl.kraft.node import SnapshotSettings
 from impl.kraft.raft import RaftSettings
-from impl.kraft.records import BootstrapRecord
+from impl.kraft.records import BootstrapRecord, Endpoint
 from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.storage import StorageSettings
+
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+"""Each at its number in a registration."""
+
+
+def registered(configuration: Configuration, listeners: Iterable[Listener]) -> tuple[Endpoint, ...]:
+    """Listeners as a node registers with them."""
+    protocols = configuration.listener_security_protocol_map
+    return tuple(Endpoint(one.name, one.host, one.port, _PROTOCOLS.index(protocols[one.name])) for one in listeners)
 
 
 def controller_settings(

@@ -173,6 +173,16 @@ def encode_id(uuid: UUID) -> str:
     return urlsafe_b64encode(uuid.bytes).decode().rstrip("=")
 
 
+def decode_id(text: str) -> UUID:
+    """Of one that was checked."""
+    return UUID(bytes=urlsafe_b64decode(text + "=="))
+
+
+def ids_of(identities: Mapping[str, MetaProperties], directories: Sequence[str]) -> dict[str, UUID]:
+    """The ids of these directories, by path."""
+    return {directory: decode_id(identities[directory].directory_id) for directory in directories}
+
+
 def check_id(name: str, text: str) -> None:
     """Raises StorageError unless this is the base64 of 16 bytes."""
     try:

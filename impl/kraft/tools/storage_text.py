@@ -44,7 +44,7 @@ optional arguments:
                          'SCRAM-SHA-512=[name=alice,iterations=8192,salt="N3E=",saltedpassword="YCE="]'.
                          Needs release 3.5-IV2. May be given several times.
   --release-version RELEASE_VERSION, -r RELEASE_VERSION
-                         The release of the initial metadata.version: 3.3-IV3, the default, to 3.6-IV2.
+                         The release of the initial metadata.version: 3.3-IV3, the default, to 3.7-IV4.
   --feature FEATURE, -f FEATURE
                          The initial level of a feature, as metadata.version=11. Others are 0 here.
 """

@@ -197,6 +197,7 @@ def test_names_and_defaults_are_kafkas() -> None:
         "controller.quorum.retry.backoff.max.ms",  # the draft's alone
         "internal.metadata.clean.interval.ms",  # a constant of Kafka's
         "metrics.port",  # Kafka has JMX
+        "trace.file",  # Kafka writes none
         *("super.users", "allow.everyone.if.no.acl.found"),  # of Kafka's authorizer, which reads them itself
     }
     kafkas = dict(line.split("=", 1) for line in lines if "=" in line)

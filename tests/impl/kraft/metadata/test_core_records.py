@@ -21,9 +21,12 @@ from impl.kraft.records import (
     Endpoint,
     FeatureLevelRecord,
     FenceBrokerRecord,
+    LogDirsChangeRecord,
     NoOpRecord,
+    PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
     SupportedFeature,
     UnfenceBrokerRecord,
 )
@@ -58,7 +61,9 @@ def has_room(record: Any) -> bool:
         return record.min_feature_level == record.max_feature_level
     if isinstance(record, RegisterBrokerRecord):
         return all(0 <= endpoint.port < 1 << 16 for endpoint in record.endpoints)
-    return True
+    if isinstance(record, RegisterControllerRecord):
+        return all(0 <= endpoint.port < 1 << 16 for endpoint in record.end_points)
+    return not isinstance(record, LogDirsChangeRecord) or bool(record.log_dirs)
 
 
 @pytest.mark.parametrize(
@@ -86,17 +91,23 @@ def quota_of(entity_type: str, name: str | None) -> dict[str, Any]:
     return {"entityType": entity_type, "entityName": name}
 
 
-def test_directories_are_left_out() -> None:
-    assert to_core(partition()) == PartitionRecord(0, UUID(int=1), (1, 2), (1,), leader=1)
+def test_directories_take_the_version_that_has_them() -> None:
+    placed = PartitionRecord(0, UUID(int=1), (1, 2), (1,), leader=1, directories=(UUID(int=7), UUID(int=8)))
+    assert to_core(partition()) == placed
+    assert to_metadata(placed).version == 1
+    moved = PartitionChangeRecord(0, UUID(int=1), directories=(UUID(int=7),))
+    broker = RegisterBrokerRecord(1, UUID(int=2), 3, log_dirs=(UUID(int=7),))
+    lost = LogDirsChangeRecord(1, 3, (UUID(int=7),))
+    assert [to_metadata(record).version for record in (moved, broker, lost)] == [1, 3, 2]
 
 
 @pytest.mark.parametrize(
     ("record", "says"),
     [
         (partition(eligibleLeaderReplicas=(2,)), "eligibleLeaderReplicas"),
-        (partition(leaderRecoveryState=1), "leaderRecoveryState"),
+        (MetadataRecord("REGISTER_BROKER_RECORD", 3, {"isMigratingZkBroker": True}), "isMigratingZkBroker"),
         (MetadataRecord("BEGIN_TRANSACTION_RECORD", 0, {}), "the cores have no such record"),
-        (change(), "fenced 0, inControlledShutdown 0"),
+        (change(), "fenced None, inControlledShutdown None"),
         (change(fenced=1, inControlledShutdown=1), "fenced 1, inControlledShutdown 1"),
     ],
 )  # fmt: skip

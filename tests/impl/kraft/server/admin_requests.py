@@ -92,13 +92,13 @@ def levels(*updates: tuple[str, int, int], validate_only: bool = False) -> Any:
     ))  # fmt: skip
 
 
-def election(named: Mapping[str, tuple[int, ...]] | None) -> Any:
-    """Of preferred leaders. named: partitions by topic; None: all."""
+def election(named: Mapping[str, tuple[int, ...]] | None, *, is_unclean: bool = False) -> Any:
+    """Of preferred leaders, or unclean. named: partitions by topic; None: all."""
     partitions = None if named is None else tuple(
         elect_request.TopicPartitions(topic=TopicName(topic), partitions=tuple(map(i32, ones)))
         for topic, ones in named.items()
     )  # fmt: skip
-    return elect_request.ElectLeadersRequest(election_type=i8(0), topic_partitions=partitions)
+    return elect_request.ElectLeadersRequest(election_type=i8(is_unclean), topic_partitions=partitions)
 
 
 def configs_of(kind: int, name: str, *changes: tuple[str, int, str | None]) -> Any:

@@ -44,6 +44,7 @@ from impl.kraft.messages import (
     DeleteTopicResponse,
     ElectPreferredLeaderRequest,
     ElectPreferredLeaderResponse,
+    ElectUncleanLeaderRequest,
     IsrMember,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
@@ -277,14 +278,15 @@ def election(kind: int, named: bool) -> Parts:
     )
 
 
-def test_preferred_leaders_are_elected_and_no_others() -> None:
+def test_preferred_leaders_are_elected_and_unclean_ones() -> None:
     parts = election(0, named=True)
     assert parts.requests == tuple(ElectPreferredLeaderRequest("orders", index) for index in range(2))
     replies = tuple(map(ElectPreferredLeaderResponse, (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)))
     answer: Any = read_entity(ElectLeadersResponse, parts.response_bytes(replies))
     (result,) = answer.replica_election_results
     assert [(one.partition_id, int(one.error_code)) for one in result.partition_result] == [(0, 0), (1, 84)]
-    for refused in (election(1, named=True), election(1, named=False)):
+    assert election(1, named=True).requests == tuple(ElectUncleanLeaderRequest("orders", index) for index in range(2))
+    for refused in (election(2, named=True), election(2, named=False)):
         answer = read_entity(ElectLeadersResponse, refused.response_bytes(()))
         assert refused.requests == () and int(answer.error_code) == 42
 

@@ -28,7 +28,7 @@ from impl.kraft.messages import (
     UnregisterBrokerRequest,
 )
 from impl.kraft.records import Endpoint, SupportedFeature
-from impl.kraft.server.controller_wire import VERSIONS, read_request, response_bytes
+from impl.kraft.server.controller_wire import SERVED, read_request, response_bytes
 from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
 
@@ -44,9 +44,10 @@ REGISTRATION = registration.BrokerRegistrationRequest(
 
 
 def test_a_registration_is_read() -> None:
-    assert read_request(62, entity_bytes(REGISTRATION)) == BrokerRegistrationRequest(
-        3, "c", INCARNATION, (Endpoint("PLAINTEXT", "h", 9092, 0),), (SupportedFeature("metadata.version", 7, 20),), "r"
-    )
+    assert read_request(62, 4, entity_bytes(REGISTRATION)) == BrokerRegistrationRequest(
+        3, "c", INCARNATION, (Endpoint("PLAINTEXT", "h", 9092, 0),), (SupportedFeature("metadata.version", 7, 20),),
+        "r", (UUID(int=9),),
+    )  # fmt: skip
 
 
 def test_a_heartbeat_is_read_and_answered() -> None:
@@ -54,20 +55,24 @@ def test_a_heartbeat_is_read_and_answered() -> None:
         broker_id=BrokerId(3), broker_epoch=i64(5), current_metadata_offset=i64(8), want_fence=True,
         want_shut_down=False,
     )  # fmt: skip
-    assert read_request(63, entity_bytes(beat)) == BrokerHeartbeatRequest(3, 5, 8, True, False)
-    body = response_bytes(BrokerHeartbeatResponse(ErrorCode.STALE_BROKER_EPOCH))
+    assert read_request(63, 1, entity_bytes(beat)) == BrokerHeartbeatRequest(3, 5, 8, True, False)
+    body = response_bytes(
+        63, 1, read_request(63, 1, entity_bytes(beat)), BrokerHeartbeatResponse(ErrorCode.STALE_BROKER_EPOCH)
+    )
     answer: Any = read_entity(WireHeartbeatResponse, body)
     assert (int(answer.error_code), answer.is_fenced, answer.should_shut_down) == (77, True, False)
 
 
 def test_an_unregistration_is_read() -> None:
-    assert read_request(64, entity_bytes(WireUnregister(broker_id=BrokerId(3)))) == UnregisterBrokerRequest(3)
+    assert read_request(64, 0, entity_bytes(WireUnregister(broker_id=BrokerId(3)))) == UnregisterBrokerRequest(3)
 
 
 def test_producer_ids_are_asked_for_and_given() -> None:
     asked = WireAllocation(broker_id=BrokerId(3), broker_epoch=i64(5))
-    assert read_request(67, entity_bytes(asked)) == AllocateProducerIdsRequest(3, 5)
-    body = response_bytes(AllocateProducerIdsResponse(ErrorCode.NONE, 1_000, 500))
+    assert read_request(67, 0, entity_bytes(asked)) == AllocateProducerIdsRequest(3, 5)
+    body = response_bytes(
+        67, 0, read_request(67, 0, entity_bytes(asked)), AllocateProducerIdsResponse(ErrorCode.NONE, 1_000, 500)
+    )
     answer: Any = read_entity(WireAllocationResponse, body)
     assert (int(answer.error_code), answer.producer_id_start, answer.producer_id_len) == (0, 1_000, 500)
 
@@ -75,12 +80,12 @@ def test_producer_ids_are_asked_for_and_given() -> None:
 def test_what_the_core_has_not_is_refused() -> None:
     migrating = replace(REGISTRATION, is_migrating_zk_broker=True)
     with pytest.raises(WireError, match="migrates"):
-        read_request(62, entity_bytes(migrating))
+        read_request(62, 4, entity_bytes(migrating))
 
 
-@given(st.sampled_from(sorted(VERSIONS)), st.binary(max_size=80))
-def test_anything_else_is_refused(key: int, body: bytes) -> None:
+@given(st.sampled_from(sorted(SERVED)), st.sampled_from((0, 1)), st.binary(max_size=80))
+def test_anything_else_is_refused(key: int, of: int, body: bytes) -> None:
     try:
-        read_request(key, body)
+        read_request(key, SERVED[key][of], body)
     except WireError:
         return

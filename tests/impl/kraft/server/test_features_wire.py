@@ -75,7 +75,7 @@ def test_api_versions_tell_what_is_supported_and_finalized() -> None:
     told = api_versions(3, {}, features_told(SUPPORTED, {METADATA_VERSION: (8, 8)}, 70))
     found: Any = read_entity(ApiVersionsResponse, told)
     assert [(one.name, one.min_version, one.max_version) for one in found.supported_features] == [
-        (METADATA_VERSION, 7, 14)
+        (METADATA_VERSION, 7, 19)
     ]  # fmt: skip
     assert [(one.name, one.max_version_level) for one in found.finalized_features] == [(METADATA_VERSION, 8)]
     assert found.finalized_features_epoch == 70

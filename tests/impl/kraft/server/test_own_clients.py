@@ -152,7 +152,7 @@ def test_levels_of_features_by_the_tool_of_kafka(address: str) -> None:
 
     described = features("describe").replace("\t", " ")
     assert (
-        "metadata.version SupportedMinVersion: 3.3-IV3 SupportedMaxVersion: 3.6-IV2 FinalizedVersionLevel: 3.3-IV3"
+        "metadata.version SupportedMinVersion: 3.3-IV3 SupportedMaxVersion: 3.7-IV4 FinalizedVersionLevel: 3.3-IV3"
         in (" ".join(described.split())).replace("Feature: ", "")
     )
     assert "upgraded" in features("upgrade", "--feature", "metadata.version=8")

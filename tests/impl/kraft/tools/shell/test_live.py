@@ -11,7 +11,7 @@ from impl.kraft.tools.shell.tool import main
 from tests.cluster.kafka import until
 from tests.impl.kraft.server.admin_requests import SET, TOPIC, alteration, configs_of, creation, new_topic
 from tests.impl.kraft.server.alone import OURS
-from tests.impl.kraft.server.test_beside_kafka import FENCED, WithBrokers, with_brokers
+from tests.impl.kraft.server.registered_brokers import FENCED, WithBrokers, with_brokers
 from tests.impl.kraft.tools.running import Tool
 
 run = Tool(main)
