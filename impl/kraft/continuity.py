@@ -11,7 +11,10 @@ from uuid import UUID
 from impl.kraft.fields import check, refusal_of
 from impl.kraft.image import Image, PartitionKey, RegistrationChange, ReplayError, no_gap
 from impl.kraft.records import (
+    AbortTransactionRecord,
     Batch,
+    BeginTransactionRecord,
+    EndTransactionRecord,
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
@@ -50,6 +53,7 @@ def check_records(records: Iterable[Record], offset: int) -> None:
     ahead = Ahead(Image())
     for record in records:
         ahead.take(record, offset)
+    ahead.require_no_transaction(offset)
     ahead.require_numbering(offset)
 
 
@@ -63,9 +67,37 @@ class Ahead:
         self._names: dict[str, UUID | None] = {}
         self._partitions: dict[UUID, set[int]] = {}
         self._next_producer_id = image.next_producer_id
+        self._transaction = None if image.transaction is None else image.transaction.copy()
 
     def take(self, record: Record, offset: int) -> None:
-        """Take note of a record. Raises ReplayError where it is about what is not there, or makes what there is."""
+        """Take note of a record. Raises ReplayError where it is about what is not there, or makes what there is.
+
+        Of a transaction the records count as it ends.
+        """
+        match record:
+            case BeginTransactionRecord():
+                self._require_transaction(offset, "begins", is_open=False)
+                self._transaction = []
+            case EndTransactionRecord() | AbortTransactionRecord():
+                self._require_transaction(offset, "ends", is_open=True)
+                within, self._transaction = self._transaction or [], None
+                for one in within if isinstance(record, EndTransactionRecord) else ():
+                    self._take(one, offset)
+            case _ if self._transaction is not None:
+                self._transaction.append(record)
+            case _:
+                self._take(record, offset)
+
+    def require_no_transaction(self, offset: int) -> None:
+        if self._transaction is not None:
+            raise ReplayError(f"up to offset {offset} a transaction has begun that has not ended")
+
+    def _require_transaction(self, offset: int, does: str, *, is_open: bool) -> None:
+        if (self._transaction is not None) != is_open:
+            found = "none has begun" if is_open else "one has begun that has not ended"
+            raise ReplayError(f"the record at offset {offset} {does} a transaction, and {found}")
+
+    def _take(self, record: Record, offset: int) -> None:
         match record:
             case PartitionChangeRecord():
                 self._require_partition((record.topic_id, record.partition_id), offset)

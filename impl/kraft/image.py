@@ -18,12 +18,15 @@ from impl.kraft.records import (
     RECOVERED,
     RECOVERY_UNCHANGED,
     TOPIC_RESOURCE,
+    AbortTransactionRecord,
     AccessControlEntryRecord,
     Batch,
+    BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
     ClientQuotaRecord,
     ConfigRecord,
     Endpoint,
+    EndTransactionRecord,
     FeatureLevelRecord,
     FenceBrokerRecord,
     KeptRecord,
@@ -169,12 +172,14 @@ class Image:
 
     next_producer_id: those below it are given away. kept: records that decide nothing, by what they are about.
     acls: by id. credentials: of SCRAM, by user and mechanism. controllers: by id, as they last registered.
+    transaction: what was written since one began that has not ended; None: none has begun.
     in_isr: by broker, the partitions in whose ISR it is. reassigning: the partitions that are. Of both, the keys count.
     """
 
     def __init__(self) -> None:
         self.offset = -1
         self.epoch = 0
+        self.transaction: list[Record] | None = None
         self.registrations: dict[int, Registration] = {}
         self.controllers: dict[int, RegisterControllerRecord] = {}
         self.features: dict[str, tuple[int, int]] = {}
@@ -195,6 +200,7 @@ class Image:
         """An image that changes on its own. Every copy but the first costs what the number of brokers makes it cost."""
         other = Image.__new__(Image)
         other.offset, other.epoch = self.offset, self.epoch
+        other.transaction = None if self.transaction is None else self.transaction.copy()
         other.registrations, other.features = self.registrations.copy(), self.features.copy()
         other.controllers = self.controllers.copy()
         other.next_producer_id, other.kept = self.next_producer_id, self.kept.copy()
@@ -278,7 +284,23 @@ class Image:
         self.epoch = batch.epoch
 
     def replay_record(self, record: Record) -> None:
-        """Take over one record."""
+        """Take over one record; within a transaction, as it ends."""
+        match record:
+            case BeginTransactionRecord():
+                self.transaction = []
+            case AbortTransactionRecord():
+                self.transaction = None
+            case EndTransactionRecord():
+                within, self.transaction = self.transaction or [], None
+                for one in within:
+                    self.replay_record(one)
+            case _ if self.transaction is not None:
+                self.transaction.append(record)
+            case _:
+                self.take_over(record)
+
+    def take_over(self, record: Record) -> None:
+        """Change what the record is about."""
         match record:
             case PartitionChangeRecord():
                 key = (record.topic_id, record.partition_id)
@@ -319,7 +341,7 @@ class Image:
                 self.kept.pop(record.key, None)
             case KeptRecord():
                 self.kept[record.key] = record.value
-            case NoOpRecord():
+            case NoOpRecord() | BeginTransactionRecord() | EndTransactionRecord() | AbortTransactionRecord():
                 pass
             case AccessControlEntryRecord() | RemoveAccessControlEntryRecord():
                 self.set_acl(record)

@@ -42,6 +42,9 @@ class RecordType(IntEnum):
     REMOVE_ACCESS_CONTROL_ENTRY = 19
     NO_OP = 20
     REMOVE_USER_SCRAM_CREDENTIAL = 22
+    BEGIN_TRANSACTION = 23
+    END_TRANSACTION = 24
+    ABORT_TRANSACTION = 25
     REGISTER_CONTROLLER = 27
 
 
@@ -286,6 +289,25 @@ class RegisterControllerRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class BeginTransactionRecord:
+    """KIP-868: what follows counts once it ends, all of it, or never, if it is aborted."""
+
+    type: ClassVar = RecordType.BEGIN_TRANSACTION
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndTransactionRecord:
+    type: ClassVar = RecordType.END_TRANSACTION
+
+
+@dataclass(frozen=True, slots=True)
+class AbortTransactionRecord:
+    type: ClassVar = RecordType.ABORT_TRANSACTION
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class KeptRecord:
     """A record of Kafka's that decides nothing here, and is kept for those who know it: a delegation token.
 
@@ -326,6 +348,9 @@ DecidingRecord = (
     | RemoveUserScramCredentialRecord
     | ClientQuotaRecord
     | RegisterControllerRecord
+    | BeginTransactionRecord
+    | EndTransactionRecord
+    | AbortTransactionRecord
 )
 """Those that a decision may go by, and that one writes."""
 BootstrapRecord = FeatureLevelRecord | UserScramCredentialRecord

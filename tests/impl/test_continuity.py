@@ -8,10 +8,13 @@ import pytest
 
 from impl.kraft.continuity import check_batches, check_records
 from impl.kraft.fields import InvalidFieldError
-from impl.kraft.image import ReplayError
+from impl.kraft.image import Image, ReplayError
 from impl.kraft.records import (
+    AbortTransactionRecord,
     Batch,
+    BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
+    EndTransactionRecord,
     FenceBrokerRecord,
     NoOpRecord,
     PartitionChangeRecord,
@@ -148,3 +151,30 @@ def test_producer_ids_are_given_away_once() -> None:
     given.replay(Batch(3, 1, (first,)))
     with pytest.raises(ReplayError, match="offset 4 gives producer ids below 1000 away"):
         check_batches(given, [Batch(4, 1, (first,))])
+
+
+def test_a_transaction_is_checked_as_it_ends() -> None:
+    topic = TopicRecord("orders", UUID(int=5))
+    partition = PartitionRecord(0, UUID(int=5), (1,), (1,), leader=1)
+    image = Image()
+    begun = Batch(0, 1, (BeginTransactionRecord(), topic, partition))
+    check_batches(image, [begun])
+    image.replay(begun)
+    check_batches(image, [Batch(3, 1, (EndTransactionRecord(), PartitionChangeRecord(0, UUID(int=5), leader=1)))])
+    check_batches(image, [Batch(3, 1, (AbortTransactionRecord(), topic))])
+    with pytest.raises(ReplayError, match="partition 0"):
+        change = PartitionChangeRecord(0, UUID(int=5), leader=1)
+        check_batches(image, [Batch(3, 1, (AbortTransactionRecord(), change))])
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        (EndTransactionRecord(),),
+        (AbortTransactionRecord(),),
+        (BeginTransactionRecord(), BeginTransactionRecord()),
+    ],
+)
+def test_a_transaction_ends_once_and_begins_before(records: tuple[Record, ...]) -> None:
+    with pytest.raises(ReplayError, match="transaction"):
+        check_batches(Image(), [Batch(0, 1, records)])

@@ -14,17 +14,20 @@ from impl.kraft.messages import (
     AlterConfigsRequest,
     AlterPartitionReassignmentRequest,
     AlterPartitionRequest,
+    AssignReplicasToDirsRequest,
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
+    ControllerRegistrationRequest,
     CreateTopicRequest,
     DeleteTopicRequest,
     ElectPreferredLeaderRequest,
+    ElectUncleanLeaderRequest,
     ListPartitionReassignmentsRequest,
     Request,
     UnregisterBrokerRequest,
     UpdateFeatureRequest,
 )
-from impl.kraft.records import Batch, FeatureLevelRecord, NoOpRecord
+from impl.kraft.records import AbortTransactionRecord, Batch, BeginTransactionRecord, FeatureLevelRecord, NoOpRecord
 from tests.impl.controller_runtime import CLUSTER, TIMEOUT_MS, ControllerRuntime, incarnation
 
 ANYTHING: list[Request] = [
@@ -37,6 +40,9 @@ ANYTHING: list[Request] = [
     CreateTopicRequest("orders", UUID(int=1)),
     DeleteTopicRequest(name="orders"),
     ElectPreferredLeaderRequest("orders", 0),
+    ElectUncleanLeaderRequest("orders", 0),
+    AssignReplicasToDirsRequest(0, 0, ()),
+    ControllerRegistrationRequest(0, UUID(int=1)),
     AlterConfigsRequest.of_one(2, "orders", "a", "1"),
     UpdateFeatureRequest("a", 1),
 ]
@@ -152,6 +158,16 @@ def test_the_first_controller_of_a_cluster_writes_what_it_begins_with() -> None:
     later = Controller(settings)
     later.replay(Batch(0, 3, (level,)))
     assert later.claim(4, 100)[0] == Append(Batch(1, 4, (NoOpRecord(),)))
+
+
+def test_a_claim_aborts_what_the_last_controller_has_left_open() -> None:
+    """ActivationRecordsGenerator.recordsForNonEmptyLog of Kafka."""
+    level = FeatureLevelRecord("metadata.version", 13, 13)
+    controller = Controller(ControllerSettings(CLUSTER, bootstrap=(level,)))
+    controller.replay(Batch(0, 1, (BeginTransactionRecord(), FeatureLevelRecord("metadata.version", 14, 14))))
+    (append, *_) = controller.claim(2, 0)
+    assert append == Append(Batch(2, 2, (AbortTransactionRecord("left open"), level)))
+    assert controller.speculative.features == {"metadata.version": (13, 13)}
 
 
 def test_leases_start_anew_with_a_new_controller() -> None:

@@ -10,9 +10,13 @@ import pytest
 from impl.kraft.image import Image
 from impl.kraft.records import (
     NO_LEADER,
+    AbortTransactionRecord,
     Batch,
+    BeginTransactionRecord,
     ConfigRecord,
+    EndTransactionRecord,
     FeatureLevelRecord,
+    NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
@@ -106,3 +110,15 @@ def test_a_copy_that_changes_keeps_what_does_not_change() -> None:
     copy.replay(Batch(4, 1, (TopicRecord("empty", OTHER),)))
     assert copy.in_isr == original.in_isr and list(copy.reassigning) == list(original.reassigning) == [(TOPIC, 0)]
     assert OTHER in copy.topics and contents(original) == before and OTHER not in original.topics
+
+
+def test_a_transaction_counts_as_it_ends() -> None:
+    """KIP-868. Within one, nothing is seen of it; a copy goes its own way."""
+    image, level = Image(), FeatureLevelRecord("metadata.version", 13, 13)
+    image.replay(Batch(0, 1, (BeginTransactionRecord("bootstrap"), level)))
+    before = image.copy()
+    assert image.features == {} and image.offset == 1
+    image.replay(Batch(2, 1, (EndTransactionRecord(),)))
+    assert image.features == {"metadata.version": (13, 13)} and image.transaction is None
+    before.replay(Batch(2, 1, (AbortTransactionRecord(), NoOpRecord())))
+    assert before.features == {} and before.transaction is None

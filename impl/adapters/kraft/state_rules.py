@@ -102,6 +102,7 @@ def non_empty(value: dict[int, CopyOnWriteDict[PartitionKey, None]], _: Any, gra
 IMAGE: Fields = {
     "offset": mark,
     "epoch": epoch_of_controller,
+    "transaction": plain,
     "registrations": plain,
     "controllers": plain,
     "topics": plain,

@@ -221,8 +221,8 @@ class Broker:
         return self._publish(changed, now_ms)
 
     def _partitions_in(self, batch: Batch) -> Iterable[PartitionKey]:
-        """The partitions that a batch is about, before its replay."""
-        for record in batch.records:
+        """The partitions that a batch is about, or a transaction that it may end, before its replay."""
+        for record in (*(self.image.transaction or ()), *batch.records):
             if isinstance(record, PartitionRecord | PartitionChangeRecord):
                 yield record.topic_id, record.partition_id
             elif isinstance(record, RemoveTopicRecord):

@@ -83,7 +83,7 @@ from impl.kraft.messages import (
     ValidatedRequest,
     WriteRequest,
 )
-from impl.kraft.records import Batch, NoOpRecord, Record, UnfenceBrokerRecord
+from impl.kraft.records import AbortTransactionRecord, Batch, NoOpRecord, Record, UnfenceBrokerRecord
 from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
 
 Timer = tuple[str | int, ...]
@@ -332,7 +332,7 @@ class Controller:
         """Become the active controller of an epoch, once all that is in the log was replayed.
 
         The leases of brokers start again. Unless something of the epoch is in the log, a record is written at once, for
-        Raft commits nothing of older epochs until then.
+        Raft commits nothing of older epochs until then. A transaction that the last one has left open is aborted.
         """
         check_as("epoch", Int32, epoch)
         check_as("now_ms", Int64, now_ms)
@@ -340,7 +340,8 @@ class Controller:
             raise ValueError(f"epoch {epoch} cannot be claimed in epoch {self.epoch or self.committed.epoch}")
         self.epoch = epoch
         self.speculative = self.committed.copy()
-        begins: tuple[Record, ...] = () if self.committed.features else self.settings.bootstrap
+        aborts = () if self.committed.transaction is None else (AbortTransactionRecord("left open"),)
+        begins: tuple[Record, ...] = (*aborts, *(() if self.committed.features else self.settings.bootstrap))
         if not begins and self.committed.epoch < epoch:
             begins = (NoOpRecord(),)
         effects = self._append(begins)

@@ -15,12 +15,15 @@ from impl.kraft.metadata.encoding import MetadataRecord, decode, encode
 from impl.kraft.metadata.partition_records import partition_bytes, partition_record
 from impl.kraft.metadata.tables import BY_NAME, BY_NUMBER
 from impl.kraft.records import (
+    AbortTransactionRecord,
     AccessControlEntryRecord,
+    BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
     ClientQuotaRecord,
     ConfigRecord,
     DecidingRecord,
     Endpoint,
+    EndTransactionRecord,
     FeatureLevelRecord,
     FenceBrokerRecord,
     KeptRecord,
@@ -48,7 +51,8 @@ _SAME = (
     RegisterBrokerRecord, UnregisterBrokerRecord, TopicRecord, RemoveTopicRecord, PartitionRecord,
     PartitionChangeRecord, FenceBrokerRecord, UnfenceBrokerRecord, LogDirsChangeRecord, ConfigRecord,
     ProducerIdsRecord, NoOpRecord, AccessControlEntryRecord, RemoveAccessControlEntryRecord, UserScramCredentialRecord,
-    RemoveUserScramCredentialRecord, ClientQuotaRecord, RegisterControllerRecord,
+    RemoveUserScramCredentialRecord, ClientQuotaRecord, RegisterControllerRecord, BeginTransactionRecord,
+    EndTransactionRecord, AbortTransactionRecord,
 )  # fmt: skip
 """Those whose fields are Kafka's, one for one."""
 

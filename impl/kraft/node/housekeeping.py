@@ -94,8 +94,13 @@ class Housekeeping:
         self.last_contained_ms = timestamp_ms
 
     def written(self, image: Image, now_ms: int) -> list[WriteSnapshot]:
-        """Something was applied, which the image has: the snapshot to write, if one is due and none being written."""
-        if self._is_writing or not is_due(self._settings, self._size_bytes, now_ms - self._since_ms):
+        """Something was applied, which the image has: the snapshot to write, if one is due and none being written.
+
+        A transaction that is open ends first: a snapshot has no place for it.
+        """
+        if self._is_writing or image.transaction is not None:
+            return []
+        if not is_due(self._settings, self._size_bytes, now_ms - self._since_ms):
             return []
         self._is_writing = True
         self.begin_anew(now_ms)

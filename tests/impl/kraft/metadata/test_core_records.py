@@ -106,7 +106,6 @@ def test_directories_take_the_version_that_has_them() -> None:
     [
         (partition(eligibleLeaderReplicas=(2,)), "eligibleLeaderReplicas"),
         (MetadataRecord("REGISTER_BROKER_RECORD", 3, {"isMigratingZkBroker": True}), "isMigratingZkBroker"),
-        (MetadataRecord("BEGIN_TRANSACTION_RECORD", 0, {}), "the cores have no such record"),
         (change(), "fenced None, inControlledShutdown None"),
         (change(fenced=1, inControlledShutdown=1), "fenced 1, inControlledShutdown 1"),
     ],

@@ -13,6 +13,7 @@ from impl.kraft.image import Image
 from impl.kraft.messages import BrokerRegistrationRequest
 from impl.kraft.node import SnapshotSettings
 from impl.kraft.node.housekeeping import CLEAN_TIMER, Housekeeping, is_due, oldest_to_keep
+from impl.kraft.records import Batch, BeginTransactionRecord, EndTransactionRecord
 from impl.kraft.storage.sizes import SegmentSize, SnapshotSize, StoredSizes
 from tests.impl.kraft.node.quorum import VOTERS, Quorum
 
@@ -181,3 +182,13 @@ def test_nothing_is_written_or_deleted_where_nothing_says_so() -> None:
     quorum.write_snapshot(LEADER, deletes=False)
     quorum.clean(LEADER)
     assert len(quorum.storages[LEADER].snapshots.ids) == 2 and quorum.storages[LEADER].log.start_offset == 0
+
+
+def test_no_snapshot_is_written_within_a_transaction() -> None:
+    """It would have no place for what was begun."""
+    housekeeping, image = Housekeeping(SnapshotSettings(max_record_bytes=1)), Image()
+    housekeeping.note_applied(100, 5)
+    image.replay(Batch(0, 1, (BeginTransactionRecord(),)))
+    assert housekeeping.written(image, 0) == []
+    image.replay(Batch(1, 1, (EndTransactionRecord(),)))
+    assert len(housekeeping.written(image, 0)) == 1

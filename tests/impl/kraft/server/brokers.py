@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -23,7 +24,11 @@ BROKER = 11
 class Broker:
     """Formatted by ours, and started."""
 
-    def __init__(self, folder: Path, cluster: Controllers, node: int = BROKER, version: str = VERSION) -> None:
+    def __init__(
+        self, folder: Path, cluster: Controllers, node: int = BROKER, version: str = VERSION,
+        folders: Sequence[Path] = (),
+    ) -> None:  # fmt: skip
+        """folders: its log directories, one of its own if they are not said."""
         (self.port,) = free_ports(1)
         self._folder, self._node, self._cluster = folder, node, cluster
         properties = folder / f"broker{node}.properties"
@@ -31,7 +36,8 @@ class Broker:
             f"process.roles=broker\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
             f"controller.quorum.voters={cluster.voters(node)}\nlisteners=PLAINTEXT://127.0.0.1:{self.port}\n"
             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
-            f"log.dirs={folder}/broker{node}\n"
+            f"log.dirs={','.join(map(str, folders or [folder / f'broker{node}']))}\n"
+            "log.flush.offset.checkpoint.interval.ms=1000\n"
             "offsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\nreplica.lag.time.max.ms=3000\n"
         )
         assert storage(["format", "-c", str(properties), "-t", CLUSTER]) == 0

@@ -42,11 +42,18 @@ def decisions(log: bytes, first: int, lapsed: Set[Place] = frozenset()) -> Itera
                 leader = read_leader_change(changes[0]).leader
                 yield Decision(batch.timestamp_ms, batch.epoch, batch.base_offset, "", (), leader)
             continue
-        records = tuple(renamed(decode(record.value or b""), first) for record in batch.records)
+        read = (renamed(decode(record.value or b""), first) for record in batch.records)
+        records = tuple(record for record in read if not is_of_directories(record))
         name = FENCING if (batch.epoch, batch.base_offset) in lapsed else operation(records, image)
         yield Decision(batch.timestamp_ms, batch.epoch, batch.end_offset - 1, name, records)
         for record in records:
             image.replay(record)
+
+
+def is_of_directories(record: MetadataRecord) -> bool:
+    """A broker has said where a replica is, which changes nothing that a trace has but for a partition epoch."""
+    named = record.fields.keys() - {"partitionId", "topicId"}
+    return record.type == "PARTITION_CHANGE_RECORD" and named == {"directories"}
 
 
 def operation(records: Sequence[MetadataRecord], before: Image) -> str:
