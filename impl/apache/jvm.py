@@ -20,7 +20,9 @@ from weakref import WeakValueDictionary
 from impl.apache.errors import ApacheError, FaultError
 from impl.apache.release import EXPORTS, classes, jars
 
-HEAP = "-Xmx2g"
+HEAP_OF = "FENCEPOST_KAFKA_HEAP"
+"""The variable that says how large the heap of each JVM may be, as Java takes it."""
+_HEAP = "2g"
 LENGTH = struct.Struct(">i")
 
 
@@ -103,7 +105,8 @@ class Jvm:
         log4j = made / "log4j.properties"
         log4j.write_text("log4j.rootLogger=OFF\n")
         silent = (f"-Dlog4j.configuration=file:{log4j}", "-Dlog4j2.level=OFF")
-        options = (HEAP, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", *silent, *EXPORTS)
+        heap = f"-Xmx{os.environ.get(HEAP_OF) or _HEAP}"
+        options = (heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", *silent, *EXPORTS)
         command = ["java", *options, "-cp", f"{made}:{jars(version)}/*", "fencepost.Server"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._owner = os.getpid()

@@ -112,12 +112,12 @@ class Log:
         """
         batches = list(headers(data))
         self._check(batches, epoch)
-        begun = 0
+        begun, first = 0, batches[0][1].base_timestamp if batches else 0
         for at, header in batches:
-            if self._is_full(header, at - begun):
+            if self._is_full(header, at - begun, first):
                 self._write(data[begun:at])
                 self._roll()
-                begun = at
+                begun, first = at, header.base_timestamp
         self._write(data[begun:])
         return self.end_offset
 
@@ -300,14 +300,14 @@ class Log:
         for header in batches:
             segment.add(header)
 
-    def _is_full(self, header: Header, ahead_bytes: int) -> bool:
-        """ahead_bytes: will be written to the active segment before this batch."""
+    def _is_full(self, header: Header, ahead_bytes: int, ahead_ms: int) -> bool:
+        """ahead_bytes: will be written to the active segment before this batch. ahead_ms: when that begins."""
         segment = self._active
         size_bytes = segment.size_bytes + ahead_bytes
-        began = segment.first_timestamp
+        began_ms = ahead_ms if segment.first_timestamp is None else segment.first_timestamp
         return size_bytes > 0 and (
             size_bytes + header.size_bytes > self._settings.segment_bytes
-            or (began is not None and header.max_timestamp - began > self._settings.segment_ms)
+            or header.max_timestamp - began_ms > self._settings.segment_ms
         )
 
     def _roll(self) -> None:

@@ -133,6 +133,7 @@ class SimulatedDisk:
     choose: what a fault leaves; 0 always: nothing that was not synced.
     faults: by the number of the operation that they happen at, counted from 1; only what
     changes or syncs is an operation. capacity_bytes: of all files together. size_step: see `Inode.left`.
+    open_files: how many its process has open.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class SimulatedDisk:
         self.operations = 0
         self.root = Directory()
         self._locked: set[str] = set()
+        self.open_files = 0
 
     def open(self, path: str, *, create: bool = False) -> SimulatedFile:
         directory, name = self._place(path)
@@ -235,6 +237,7 @@ class SimulatedDisk:
     def after_kill(self) -> SimulatedDisk:
         """The same disk for the next process: nothing is lost, nothing more is on disk than was."""
         self._locked.clear()
+        self.open_files = 0
         self.faults = {}
         return self
 
@@ -285,18 +288,22 @@ class SimulatedDisk:
 
 
 class SimulatedFile:
-    """An open file of a simulated disk."""
+    """An open file of a simulated disk. Once it is closed, to use it is an error of whoever does."""
 
     def __init__(self, disk: SimulatedDisk, inode: Inode, path: str) -> None:
         self._disk, self._inode, self._path = disk, inode, path
+        self._is_open = True
+        disk.open_files += 1
 
     def size(self) -> int:
         return len(self._inode.content)
 
     def read(self, at: int, size_bytes: int) -> bytes:
+        self._require_open()
         return bytes(self._inode.content[at : at + size_bytes])
 
     def write(self, at: int, data: bytes) -> None:
+        self._require_open()
         disk, grows = self._disk, at + len(data) - self.size()
         if disk.capacity_bytes is not None and grows > disk.capacity_bytes - disk.used_bytes():
             fits = max(0, len(data) - grows + disk.capacity_bytes - disk.used_bytes())
@@ -309,9 +316,11 @@ class SimulatedFile:
         )
 
     def truncate(self, size_bytes: int) -> None:
+        self._require_open()
         self._disk.operation(lambda: self._cut(size_bytes))
 
     def fsync(self) -> None:
+        self._require_open()
         inode, disk = self._inode, self._disk
         disk.operation(
             lambda: inode.sync(disk.sector_bytes),
@@ -322,6 +331,12 @@ class SimulatedFile:
 
     def close(self) -> None:
         self._disk.unlock(self._path)
+        self._disk.open_files -= self._is_open
+        self._is_open = False
+
+    def _require_open(self) -> None:
+        if not self._is_open:
+            raise ValueError(f"{self._path} is closed")
 
     def _put(self, at: int, data: bytes) -> None:
         content = self._inode.content

@@ -19,8 +19,9 @@ from random import Random
 from impl.kraft.storage.batches import LENGTH_END, BatchError, headers
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.errors import BitRotError, DiskFullError, StorageEndedError, StorageError
-from impl.kraft.storage.flush_point import NAME, parse
+from impl.kraft.storage.flush_point import NAME
 from impl.kraft.storage.simulated_disk import Fault, PowerLossError, ProcessKilledError, SimulatedDisk
+from tests.impl.kraft.storage.kafka_files import flush_point
 from tests.impl.kraft.storage.ledger import BrokenPromise, Ledger
 from tests.impl.kraft.storage.workload import DIRECTORY, OPERATIONS, Worker, formatted, settings_of
 
@@ -38,7 +39,12 @@ class Run:
         self.rng = rng = Random(seed)
         self.disk = formatted(SimulatedDisk(rng.randrange, sector_bytes=rng.choice([64, 512])))
         self.ledger = Ledger()
-        self.settings = settings_of(self.disk, segment_bytes=rng.choice([150, 400, 1_500, 1 << 30]))
+        self.wide = Random(f"wide {seed}") if seed % 2 else None
+        segment_bytes = rng.choice([150, 400, 1_500, 1 << 30])
+        if self.wide is None:
+            self.settings = settings_of(self.disk, segment_bytes)
+        else:
+            self.settings = settings_of(self.disk, 40 * segment_bytes, segment_ms=self.wide.choice([200, 900, 1 << 40]))
         self.faults = [fault for fault in Fault if rng.randrange(2)] or [Fault.POWER_LOSS]
         self.rots = rng.randrange(3) == 0
         self.weights = [weight * rng.randrange(3) for weight, _ in OPERATIONS.values()]
@@ -120,9 +126,10 @@ class Run:
         self.worker().open()
         found = self.ledger.log
         self.disk = self.disk.after_power_loss()
-        self.worker().open()
+        last = self.worker().open()
         if self.ledger.log != found:
             raise BrokenPromise("a second recovery finds another log")
+        last.close()
 
     def rot(self) -> None:
         """Damage a file: a bit flips, a sector that was written is lost, a log is too short.
@@ -139,12 +146,12 @@ class Run:
         damaged, looks_torn = rotten(files[path], self.rng, self.disk.sector_bytes, is_log=path.endswith(".log"))
         self.disk.damage(path, damaged)
         self.seen["rot"] += 1
-        known = parse(files.get(f"{DIRECTORY}/{NAME}", b""))
+        known = flush_point(files.get(f"{DIRECTORY}/{NAME}", b""))
         if looks_torn and (self.lost_power or known is None):
             self.excused_from = known or 0
 
     def worker(self) -> Worker:
-        return Worker(self.disk, self.ledger, self.settings, self.rng)
+        return Worker(self.disk, self.ledger, self.settings, self.rng, wide=self.wide)
 
 
 UNCHECKED = ("quorum-state", "partition.metadata")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from uuid import UUID
 
-from impl.kraft.storage.batches import Record, RecordBatch, encode
+from impl.kraft.storage.batches import Record, RecordBatch, encode, size_of
 from impl.kraft.storage.directories import PARTITION, format_directories
 from impl.kraft.storage.disk import Disk, read_whole
 from impl.kraft.storage.election import ElectionState
@@ -15,7 +15,8 @@ from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
 from impl.kraft.storage.snapshots import Snapshots, name_of
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
-from tests.impl.kraft.storage.ledger import Entry, Ledger
+from tests.impl.kraft.storage.kafka_files import check_files
+from tests.impl.kraft.storage.ledger import BrokenPromise, Entry, Ledger
 
 ROOT = "/data"
 DIRECTORY = f"{ROOT}/{PARTITION}"
@@ -28,19 +29,25 @@ def formatted(disk: SimulatedDisk) -> SimulatedDisk:
     return disk
 
 
-def settings_of(disk: SimulatedDisk, segment_bytes: int, reserve_bytes: int = 512) -> StorageSettings:
-    return StorageSettings(LogSettings(segment_bytes, sector_bytes=disk.sector_bytes), reserve_bytes)
+def settings_of(
+    disk: SimulatedDisk, segment_bytes: int, reserve_bytes: int = 512, segment_ms: int = 1 << 40
+) -> StorageSettings:
+    return StorageSettings(LogSettings(segment_bytes, segment_ms, disk.sector_bytes), reserve_bytes)
 
 
 @dataclass
 class Worker:
-    """A process that uses a storage as Raft would. rng: for sizes, contents and epochs."""
+    """A process that uses a storage as Raft would. rng: for sizes, contents and epochs.
+
+    wide: for times of batches, and for batches that are larger than what a storage reads at once; None: neither.
+    """
 
     disk: Disk
     ledger: Ledger
     settings: StorageSettings
     rng: Random
     root: str = ROOT
+    wide: Random | None = None
     storage: QuorumStorage = field(init=False)
 
     def open(self, excused_from: int | None = None) -> Worker:
@@ -62,13 +69,56 @@ class Worker:
         for _ in range(batches):
             begin = new[-1].end_offset if new else ledger.end
             values = [self.rng.randbytes(self._size(size_bytes)) for _ in range(self.rng.randrange(1, 3))]
-            batch = RecordBatch(begin, epoch, 0, tuple(map(Record, values)))
-            new.append(Entry(begin, batch.end_offset, epoch, encode(batch)))
+            data, end = self._encoded(begin, epoch, values)
+            new.append(Entry(begin, end, epoch, data))
         ledger.change((*ledger.log, *new))
         self.storage.append(b"".join(entry.data for entry in new), epoch)
 
+    def _encoded(self, begin: int, epoch: int, values: list[bytes]) -> tuple[bytes, int]:
+        """The bytes of a batch, and its end."""
+        wide, time_ms = self.wide, 0
+        if wide is not None:
+            time_ms = wide.randrange(1_000)
+            if wide.randrange(6) == 0:
+                values = [*values, wide.randbytes(wide.choice([3_000, 5_000, 70_000]))]
+        records = tuple(Record(value, timestamp_delta_ms=time_ms % 7 * at) for at, value in enumerate(values))
+        data = encode(RecordBatch(begin, epoch, time_ms, records))
+        if size_of(records) != len(data):
+            raise BrokenPromise(f"a batch of {len(data)} bytes was to have {size_of(records)}")
+        return data, begin + len(records)
+
     def flush(self) -> None:
         self.ledger.flushed(self.storage.flush())
+        self._require_open(len(self.storage.log.sizes()) + 1)
+        if self.wide is not None:
+            self.read(self.wide)
+
+    def read(self, rng: Random) -> None:
+        """Whole batches from the one of an offset on: one, and as many more as there is room for."""
+        ledger = self.ledger
+        offset, room = rng.randrange(ledger.start, ledger.end + 1), rng.randrange(2_000)
+        following = [entry.data for entry in ledger.log if entry.end_offset > offset]
+        if following and rng.randrange(2):
+            room = sum(map(len, following[: rng.randrange(1, 4)]))  # to the byte
+        expected, size_bytes = b"", 0
+        for at, data in enumerate(following):
+            size_bytes += len(data)
+            if at and size_bytes > room:
+                break
+            expected += data
+        if self.storage.log.read(offset, room) != expected:
+            raise BrokenPromise(f"a read of {room} bytes at {offset} finds other batches")
+
+    def close(self, voters: Sequence[int] = (1, 2, 3)) -> None:
+        """The process ends; its files are as Kafka reads them."""
+        self.storage.close()
+        self._require_open(0)
+        if isinstance(self.disk, SimulatedDisk):
+            check_files(self.disk.image(), f"{self.root}/{PARTITION}", voters, self.settings.log.segment_ms)
+
+    def _require_open(self, most: int) -> None:
+        if isinstance(self.disk, SimulatedDisk) and self.disk.open_files > most:
+            raise BrokenPromise(f"{self.disk.open_files} files are open, and {most} in use")
 
     def flush_beside_append(self) -> None:
         """A flush in a worker thread that is slow: what is appended meanwhile is not part of it."""
