@@ -17,10 +17,10 @@ from pathlib import Path
 from impl.kraft.raft.errors import CommittedTruncationError
 from impl.kraft.simulation.cluster import simulation_of
 from impl.kraft.simulation.histories import NotLinearizableError, WrongReadError
-from impl.kraft.simulation.invariants import BrokenRuleError, Rules
+from impl.kraft.simulation.invariants import BrokenRuleError, NotRecoveredError, Rules
 from impl.kraft.simulation.recording import Recording
 from impl.kraft.simulation.shrinking import failure, shrunk
-from impl.kraft.simulation.simulation import NotRecoveredError, Simulation
+from impl.kraft.simulation.simulation import Simulation
 from impl.kraft.simulation.swarm import Plan, cluster_plan_of, plan_of
 from impl.kraft.storage.errors import StorageError
 

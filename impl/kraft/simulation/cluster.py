@@ -51,9 +51,10 @@ from impl.kraft.recovered import recovered_node
 from impl.kraft.simulation import operators
 from impl.kraft.simulation.core import Core, WholeNode
 from impl.kraft.simulation.housekeeping_rules import HousekeepingRules
+from impl.kraft.simulation.invariants import NotRecoveredError
 from impl.kraft.simulation.metadata_rules import MetadataRules
-from impl.kraft.simulation.simulation import QUIET_MS, Handed, NotRecoveredError, Simulation
-from impl.kraft.simulation.swarm import ELECTION_MS, Kind, Plan, Step
+from impl.kraft.simulation.simulation import Handed, Simulation
+from impl.kraft.simulation.swarm import ELECTION_MS, QUIET_MS, Kind, Plan, Step
 from impl.kraft.storage.batches import Record, RecordBatch
 from impl.kraft.storage.sizes import SegmentSize, SnapshotId, SnapshotSize, StoredSizes
 from impl.kraft.storage.snapshots import SnapshotWriter, data_batches

@@ -23,6 +23,10 @@ class BrokenRuleError(AssertionError):
     """A rule of the quorum does not hold."""
 
 
+class NotRecoveredError(AssertionError):
+    """After the last fault, the quorum did not come back in time. The message begins with what lacks, and a colon."""
+
+
 def is_alike(one: ElectionState, other: ElectionState) -> bool:
     """But for the voters, which do not change."""
     return replace(one, voters=()) == replace(other, voters=())
@@ -157,6 +161,9 @@ class Rules:
             self.look_at_leader(node, voter, voter.role)
         follows_itself = isinstance(voter.role, Follower) and voter.election.leader == node
         self.hold(not follows_itself, "KAFKA-18379", f"node {node} follows itself")
+        end = self.committed[-1].end_offset if self.committed else 0
+        known = voter.high_watermark
+        self.hold(known <= end, "R4", f"node {node} takes {known} for committed, and {end} is")
         count = sum(log.has(self.committed, log.flushed_end) for log in self.logs)
         self.hold(2 * count > len(self.logs), "R6", "what is committed is not on the disks of a majority")
 

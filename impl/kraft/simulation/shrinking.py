@@ -8,8 +8,7 @@ from dataclasses import asdict, replace
 
 from impl.kraft.simulation.cluster import simulation_of
 from impl.kraft.simulation.histories import NotLinearizableError, WrongReadError
-from impl.kraft.simulation.invariants import BrokenRuleError
-from impl.kraft.simulation.simulation import NotRecoveredError
+from impl.kraft.simulation.invariants import BrokenRuleError, NotRecoveredError
 from impl.kraft.simulation.swarm import Plan, Swarm
 
 CALM = Swarm(

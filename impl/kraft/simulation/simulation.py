@@ -25,6 +25,7 @@ from impl.kraft.raft.effects import (
     Renounce,
     Send,
     SetTimer,
+    Timer,
     TruncateLog,
 )
 from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, VoteRequest
@@ -32,11 +33,16 @@ from impl.kraft.raft.roles import Leader
 from impl.kraft.recovered import recovered_ends
 from impl.kraft.simulation.contact import Contact
 from impl.kraft.simulation.core import Core
+from impl.kraft.simulation.fetches import Fetches, look_at_parked
 from impl.kraft.simulation.histories import Clients, check
-from impl.kraft.simulation.invariants import Rules
+from impl.kraft.simulation.invariants import NotRecoveredError, Rules
+from impl.kraft.simulation.kafka_files import check_files
+from impl.kraft.simulation.majority import go_on
 from impl.kraft.simulation.rot import Rot, flip, rot_in
-from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, Kind, Plan, Step
+from impl.kraft.simulation.stranger import word_to
+from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, QUIET_MS, Kind, Plan, Step
 from impl.kraft.storage.batches import Record, entries_of
+from impl.kraft.storage.directories import PARTITION
 from impl.kraft.storage.errors import BitRotError, DiskFullError, StorageEndedError
 from impl.kraft.storage.log import LogSettings, PendingFlush
 from impl.kraft.storage.simulated_disk import Fault, PowerLossError, ProcessKilledError, SimulatedDisk
@@ -44,15 +50,10 @@ from impl.kraft.storage.storage import QuorumStorage, StorageSettings
 
 DIRECTORY = "/data"
 REQUEST_TIMEOUT_MS = 150
-QUIET_MS = 60 * ELECTION_MS
 QUIET_DELAY_MS = 10
 PIECE_BYTES = 200
 
 Handed = Callable[[Core], Sequence[object]]
-
-
-class NotRecoveredError(AssertionError):
-    """After the last fault, the quorum did not come back in time. The message begins with what lacks, and a colon."""
 
 
 class Node:
@@ -78,7 +79,7 @@ class Simulation:
         self.swarm, self.schedule, self.watch = plan.swarm, plan.schedule, watch
         self.rules = rules or Rules(self.swarm.voters)
         self.contact = Contact(self.swarm.voters, self.raft_settings(0).check_quorum_ms)
-        self.clients = Clients()
+        self.clients, self.fetches = Clients(), Fetches()
         self.now_ms = 0
         self.events = self.numbers = 0
         self.is_quiet = False
@@ -104,6 +105,10 @@ class Simulation:
         self.calm_down()
         self.run_until(self.swarm.chaos_ms + QUIET_MS)
         self.look_whether_recovered()
+        if not self.swarm.brokers:
+            go_on(self)
+        for number in range(self.swarm.voters):
+            check_files(self.nodes[number].disk.image(), f"{DIRECTORY}/{PARTITION}", range(self.swarm.voters))
         check(self.clients.history)
         return self.digest
 
@@ -179,6 +184,11 @@ class Simulation:
         return raft
 
     def stop(self, number: int, *, loses_power: bool) -> None:
+        """A process ends, and another one is started later."""
+        self.switch_off(number, loses_power=loses_power)
+        self.after(self.rng.randrange(1, 4 * ELECTION_MS), partial(self.start, number))
+
+    def switch_off(self, number: int, *, loses_power: bool = False) -> None:
         node = self.nodes[number]
         self.note(number, "power loss" if loses_power else "kill")
         node.life += 1
@@ -187,7 +197,6 @@ class Simulation:
         node.paused_until_ms = 0
         self.forget(number)
         node.disk = node.disk.after_power_loss(self.rng.randrange) if loses_power else node.disk.after_kill()
-        self.after(self.rng.randrange(1, 4 * ELECTION_MS), partial(self.start, number))
 
     def forget(self, number: int) -> None:
         """A process has ended."""
@@ -245,8 +254,11 @@ class Simulation:
             self.look_at(number, raft)
 
     def look_at(self, number: int, raft: Core) -> None:
-        """All that an input has led to is done."""
+        """All that an input has led to is done. Who does not lead waits for a leader, and not for ever."""
         self.rules.look_at(number, raft.voter)
+        look_at_parked(number, raft.voter)
+        waits = isinstance(raft.voter.role, Leader) or (Timer.ELECTION, None) in self.nodes[number].timers
+        self.rules.hold(waits, "timers", f"node {number} neither leads nor waits for a leader")
         self.contact.look_at(number, self.now_ms, leads=isinstance(raft.voter.role, Leader))
 
     def carry_out(self, number: int, raft: Core, effect: object) -> None:
@@ -275,7 +287,9 @@ class Simulation:
             case Answer(call=call, response=response):
                 self.answer(call, response)
             case AnswerFetch(call=call, response=response, offset=offset, max_bytes=max_bytes):
-                self.answer(call, replace(response, records=storage.log.read(offset, max_bytes)))
+                found = replace(response, records=storage.log.read(offset, max_bytes))
+                self.fetches.answered(number, call, found, self.clock_ms(number))
+                self.answer(call, found)
             case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
                 self.set_timer(number, timer, timer.value, at_ms + self.rng.randint(0, spread_ms), peer)
             case Committed(end_offset=end):
@@ -329,6 +343,7 @@ class Simulation:
         """A request of the quorum."""
 
         def handled(call: int, raft: Core) -> Sequence[object]:
+            self.fetches.come(to, call, request, self.clock_ms(to))
             return raft.handle(call, request, self.clock_ms(to))
 
         def answered(response: Any, raft: Core) -> Sequence[object]:
@@ -407,6 +422,8 @@ class Simulation:
                 self.fill_disk(number, rng)
             case Kind.ROT:
                 self.rot(number, rng)
+            case Kind.STRANGER:
+                self.alive(number, self.nodes[number].life, partial(self.hear_stranger, number, rng))()
             case Kind.KILL | Kind.POWER_LOSS if self.nodes[number].raft is not None:
                 self.stop(number, loses_power=step.kind is Kind.POWER_LOSS)
 
@@ -486,6 +503,22 @@ class Simulation:
         if node.rot is not None:
             self.note(number, "rot", *node.rot)
             flip(node.disk, node.rot)
+
+    def hear_stranger(self, number: int, rng: Random) -> None:
+        """It is refused with its error, and the election goes on as before."""
+        raft = self.nodes[number].raft
+        assert raft is not None
+        word, before = word_to(raft.voter, rng), raft.voter.election
+        self.note(number, "stranger", word)
+
+        def answered(response: Any) -> None:
+            is_right = response.error is word.error
+            self.rules.hold(is_right, "strangers", f"node {number} answers {word} with {response.error.name}")
+
+        call = self.called(answered)
+        self.hand_in(number, lambda raft: raft.handle(call, word.request, self.clock_ms(number)))
+        if self.nodes[number].raft is raft:
+            self.rules.hold(raft.voter.election == before, "strangers", f"{word} has changed the election of {number}")
 
     def fill_disk(self, number: int, rng: Random) -> None:
         """There is little space left, until some is freed."""

@@ -8,6 +8,7 @@ from enum import StrEnum
 from random import Random
 
 ELECTION_MS, FETCH_MS = 100, 200
+QUIET_MS = 60 * ELECTION_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def swarm_of(rng: Random) -> Swarm:
 
 
 class Kind(StrEnum):
-    """What happens to a node at a step of the chaos. The values are fields of `Swarm`, but for ROT: that comes once."""
+    """What happens to a node at a step of the chaos. The values are fields of `Swarm`, but for the last two."""
 
     APPEND = "append"
     RESIGN = "resign"
@@ -93,6 +94,7 @@ class Kind(StrEnum):
     BROKER_KILL = "broker_kill"
     BROKER_SHUT_DOWN = "broker_shut_down"
     ROT = "rot"
+    STRANGER = "stranger"
 
 
 OF_BROKERS = (Kind.BROKER_KILL, Kind.BROKER_SHUT_DOWN)
@@ -116,7 +118,7 @@ def schedule_of(rng: Random, swarm: Swarm) -> tuple[Step, ...]:
         Step(at_ms, kind, rng.randrange(swarm.voters), rng.randrange(1 << 30))
         for at_ms in range(swarm.tick_ms, swarm.chaos_ms, swarm.tick_ms)
         for kind in Kind
-        if kind not in (*OF_BROKERS, Kind.ROT) and rng.randrange(100) < getattr(swarm, kind.value)
+        if kind not in (*OF_BROKERS, Kind.ROT, Kind.STRANGER) and rng.randrange(100) < getattr(swarm, kind.value)
     )
 
 
@@ -149,7 +151,8 @@ class Plan:
 def plan_of(seed: int) -> Plan:
     rng = Random(seed)
     swarm = swarm_of(rng)
-    steps = sorted((*schedule_of(rng, swarm), *rot_of(seed, swarm)), key=lambda step: step.at_ms)
+    more = (*rot_of(seed, swarm), *strangers_of(seed, swarm))
+    steps = sorted((*schedule_of(rng, swarm), *more), key=lambda step: step.at_ms)
     return Plan(seed, swarm, tuple(steps))
 
 
@@ -159,6 +162,15 @@ def rot_of(seed: int, swarm: Swarm) -> tuple[Step, ...]:
     if rng.randrange(2):
         return ()
     return (Step(rng.randrange(swarm.chaos_ms), Kind.ROT, rng.randrange(swarm.voters), rng.randrange(1 << 30)),)
+
+
+def strangers_of(seed: int, swarm: Swarm) -> tuple[Step, ...]:
+    """Strangers send something now and then."""
+    rng = Random(f"strangers {seed}")
+    return tuple(
+        Step(rng.randrange(swarm.chaos_ms), Kind.STRANGER, rng.randrange(swarm.voters), rng.randrange(1 << 30))
+        for _ in range(rng.choice([0, 10]))
+    )
 
 
 def cluster_plan_of(seed: int) -> Plan:

@@ -18,10 +18,9 @@ from impl.kraft.records import TopicRecord
 from impl.kraft.simulation import operators
 from impl.kraft.simulation.__main__ import main
 from impl.kraft.simulation.cluster import Cluster
-from impl.kraft.simulation.invariants import BrokenRuleError
+from impl.kraft.simulation.invariants import BrokenRuleError, NotRecoveredError
 from impl.kraft.simulation.metadata_rules import MetadataRules
 from impl.kraft.simulation.shrinking import CALM, failure
-from impl.kraft.simulation.simulation import NotRecoveredError
 from impl.kraft.simulation.swarm import Kind, Plan, Step, cluster_plan_of
 from impl.kraft.storage.batches import Record, RecordBatch, encode
 from tests.conftest import ROOT

@@ -13,9 +13,11 @@ from typing import NoReturn
 import pytest
 
 from impl.kraft.raft import Raft
+from impl.kraft.raft.effects import SetTimer, Timer
 from impl.kraft.simulation.__main__ import main
+from impl.kraft.simulation.invariants import NotRecoveredError
 from impl.kraft.simulation.shrinking import CALM, failure, shrunk
-from impl.kraft.simulation.simulation import NotRecoveredError, Simulation
+from impl.kraft.simulation.simulation import Simulation
 from impl.kraft.simulation.swarm import Kind, Plan, Step, plan_of
 from impl.kraft.storage.batches import Entry
 from tests.conftest import ROOT
@@ -161,7 +163,9 @@ def test_an_exception_of_the_core_names_its_seed(
 
 
 def test_somebody_must_be_active_halfway_through_the_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Raft, "on_timer", lambda raft, timer, now_ms, peer: [])
+    """Where a voter waits for ever, and never stands."""
+    waits = SetTimer(Timer.ELECTION, 1 << 40)
+    monkeypatch.setattr(Raft, "on_timer", lambda raft, timer, now_ms, peer: [waits])
     with pytest.raises(NotRecoveredError, match="nobody is active"):
         Simulation(plan_of(0)).go()
 

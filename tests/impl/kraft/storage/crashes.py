@@ -16,12 +16,12 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+from impl.kraft.simulation.kafka_files import flush_point
 from impl.kraft.storage.batches import LENGTH_END, BatchError, headers
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.errors import BitRotError, DiskFullError, StorageEndedError, StorageError
 from impl.kraft.storage.flush_point import NAME
 from impl.kraft.storage.simulated_disk import Fault, PowerLossError, ProcessKilledError, SimulatedDisk
-from tests.impl.kraft.storage.kafka_files import flush_point
 from tests.impl.kraft.storage.ledger import BrokenPromise, Ledger
 from tests.impl.kraft.storage.workload import DIRECTORY, OPERATIONS, Worker, formatted, settings_of
 

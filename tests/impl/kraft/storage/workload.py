@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from uuid import UUID
 
+from impl.kraft.simulation.kafka_files import check_files
 from impl.kraft.storage.batches import Record, RecordBatch, encode, size_of
 from impl.kraft.storage.directories import PARTITION, format_directories
 from impl.kraft.storage.disk import Disk, read_whole
@@ -15,7 +16,6 @@ from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
 from impl.kraft.storage.snapshots import Snapshots, name_of
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
-from tests.impl.kraft.storage.kafka_files import check_files
 from tests.impl.kraft.storage.ledger import BrokenPromise, Entry, Ledger
 
 ROOT = "/data"

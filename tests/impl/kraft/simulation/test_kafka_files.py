@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
+from impl.kraft.simulation.kafka_files import NotKafkaError, check_files, flush_point
 from impl.kraft.storage.batches import Record, RecordBatch, encode
 from impl.kraft.storage.control import LeaderChange, leader_change
 from impl.kraft.storage.election import ElectionState, write_election
 from impl.kraft.storage.log import Log, LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
 from impl.kraft.storage.snapshots import Snapshots
-from tests.impl.kraft.storage.kafka_files import NotKafkaError, check_files, flush_point
 
 DIRECTORY = "/log"
 VOTERS = (1, 2, 3)

@@ -1,0 +1,44 @@
+"""Fetches of the quorum wait at their leader until there is something new, or their time is over, and no longer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impl.kraft.raft.messages import FetchRequest, Request
+from impl.kraft.raft.roles import Leader
+from impl.kraft.raft.voter import Voter
+from impl.kraft.simulation.invariants import BrokenRuleError
+
+
+class Fetches:
+    """Those under way, by the numbers of their calls. Times are of the leader's clock."""
+
+    def __init__(self) -> None:
+        self._asked: dict[int, tuple[FetchRequest, int]] = {}
+        self._latest: dict[tuple[int, int], int] = {}
+
+    def come(self, node: int, call: int, request: Request, now_ms: int) -> None:
+        """A request is handed to a node."""
+        if isinstance(request, FetchRequest):
+            self._asked[call] = request, now_ms
+            self._latest[node, request.replica_id] = call
+
+    def answered(self, node: int, call: int, response: Any, now_ms: int) -> None:
+        """With what is new, if there is anything. One that another of the same replica follows waits no longer."""
+        request, asked_ms = self._asked.pop(call)
+        is_new = bool(response.records) or response.high_watermark > request.high_watermark
+        if not is_new and self._latest[node, request.replica_id] == call and now_ms - asked_ms < request.max_wait_ms:
+            raise BrokenRuleError(
+                f"fetches wait: node {node} answers {request} after {now_ms - asked_ms} ms with nothing new"
+            )
+
+
+def look_at_parked(node: int, voter: Voter) -> None:
+    """Nobody waits for what is there."""
+    if isinstance(voter.role, Leader):
+        for parked in voter.role.parked.values():
+            if parked.request.fetch_offset < voter.log.end_offset:
+                raise BrokenRuleError(
+                    f"fetches are answered: node {node} lets {parked.request} wait, and its log ends at "
+                    f"{voter.log.end_offset}"
+                )
