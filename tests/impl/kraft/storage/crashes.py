@@ -6,6 +6,7 @@ python -m tests.impl.kraft.storage.crashes --runs 100000 --resume-from build/cra
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import sys
 import time
@@ -44,7 +45,8 @@ class Run:
         if self.wide is None:
             self.settings = settings_of(self.disk, segment_bytes)
         else:
-            self.settings = settings_of(self.disk, 40 * segment_bytes, segment_ms=self.wide.choice([200, 900, 1 << 40]))
+            segment_ms = self.wide.choice([200, 900, 1 << 40])
+            self.settings = settings_of(self.disk, max(10_000, 40 * segment_bytes), segment_ms=segment_ms)
         self.faults = [fault for fault in Fault if rng.randrange(2)] or [Fault.POWER_LOSS]
         self.rots = rng.randrange(3) == 0
         self.weights = [weight * rng.randrange(3) for weight, _ in OPERATIONS.values()]
@@ -87,7 +89,7 @@ class Run:
             self.lose_power(fault)
             return
         except (ProcessKilledError, StorageError, OSError) as ended:
-            if isinstance(ended, BitRotError):
+            if isinstance(ended, BitRotError) or not is_of_a_disk(ended):
                 raise
             self.seen[fault.name] += 1
         else:
@@ -152,6 +154,12 @@ class Run:
 
     def worker(self) -> Worker:
         return Worker(self.disk, self.ledger, self.settings, self.rng, wide=self.wide)
+
+
+def is_of_a_disk(ended: Exception) -> bool:
+    """A process ends by what a disk does, and by no error of its own."""
+    error = ended.__cause__ or ended
+    return not isinstance(error, OSError) or error.errno in (errno.EIO, errno.ENOSPC)
 
 
 UNCHECKED = ("quorum-state", "partition.metadata")

@@ -12,6 +12,7 @@ from impl.kraft.storage.batches import Record, RecordBatch, encode, size_of
 from impl.kraft.storage.directories import PARTITION, format_directories
 from impl.kraft.storage.disk import Disk, read_whole
 from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.errors import LogUseError
 from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
 from impl.kraft.storage.snapshots import Snapshots, name_of
@@ -61,6 +62,8 @@ class Worker:
         state = ElectionState(epoch, self.rng.choice([None, 1, 2]), self.rng.choice([None, 1, 2]), (1, 2, 3))
         self.ledger.elections.append(state)
         self.storage.persist(state)
+        if self.storage.election != state:
+            raise BrokenPromise(f"{state} is persisted, and the storage has {self.storage.election}")
         self.ledger.elections = [state]
 
     def append(self, batches: int = 1, size_bytes: int | None = None) -> None:
@@ -79,8 +82,8 @@ class Worker:
         wide, time_ms = self.wide, 0
         if wide is not None:
             time_ms = wide.randrange(1_000)
-            if wide.randrange(6) == 0:
-                values = [*values, wide.randbytes(wide.choice([3_000, 5_000, 70_000]))]
+            if wide.randrange(3) == 0:
+                values = [*values, wide.randbytes(70_000 if wide.randrange(20) == 0 else wide.choice([2_100, 5_000]))]
         records = tuple(Record(value, timestamp_delta_ms=time_ms % 7 * at) for at, value in enumerate(values))
         data = encode(RecordBatch(begin, epoch, time_ms, records))
         if size_of(records) != len(data):
@@ -92,6 +95,7 @@ class Worker:
         self._require_open(len(self.storage.log.sizes()) + 1)
         if self.wide is not None:
             self.read(self.wide)
+            self.misuse()
 
     def read(self, rng: Random) -> None:
         """Whole batches from the one of an offset on: one, and as many more as there is room for."""
@@ -108,6 +112,23 @@ class Worker:
             expected += data
         if self.storage.log.read(offset, room) != expected:
             raise BrokenPromise(f"a read of {room} bytes at {offset} finds other batches")
+
+    def misuse(self) -> None:
+        """What no log can do is refused, and changes nothing."""
+        ledger, storage, epoch = self.ledger, self.storage, max(self.ledger.epoch, 1)
+        gap = encode(RecordBatch(ledger.end + 1, epoch, 0, (Record(b""),)))
+        attempts: dict[str, Callable[[], object]] = {
+            "a gap": lambda: storage.append(gap, epoch),
+            "a snapshot of nothing": lambda: storage.create_snapshot((ledger.start, epoch), 0, now_ms=0),
+            "a snapshot of more than there is": lambda: storage.create_snapshot((ledger.end + 1, epoch), 0, now_ms=0),
+            "a cut before the start": lambda: storage.truncate(ledger.start - 1),
+        }
+        for what, attempt in attempts.items():
+            try:
+                attempt()
+            except LogUseError:
+                continue
+            raise BrokenPromise(f"a storage takes {what}")
 
     def close(self, voters: Sequence[int] = (1, 2, 3)) -> None:
         """The process ends; its files are as Kafka reads them."""
