@@ -232,7 +232,7 @@ class Image:
     def knows_member_epochs(self) -> bool:
         """Leaders see, and say in AlterPartition, at which broker epoch a member is (KIP-903).
 
-        Below, brokers put -1 for it. Without a metadata.version, they do.
+        Below, brokers put -1 for it. Without a metadata.version, the cluster is taken to have this.
         """
         return self._level(MEMBER_EPOCHS_SINCE) >= MEMBER_EPOCHS_SINCE
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import chain
 from uuid import UUID
 
 from impl.kraft.controller.decision import Decision
@@ -32,14 +33,8 @@ def registered_directories(image: Image, request: BrokerRegistrationRequest) -> 
     asked = request.log_dirs
     if not asked or len(set(asked)) < len(asked) or any(map(is_reserved, asked)):
         return None
-    others = (held for broker_id, held in image.registrations.items() if broker_id != request.broker_id)
-    if any(not held.isdisjoint(asked) for held in map(_log_dirs, others)):
-        return None
-    return asked
-
-
-def _log_dirs(registration: Registration) -> set[UUID]:
-    return set(registration.log_dirs)
+    others = (held.log_dirs for broker_id, held in image.registrations.items() if broker_id != request.broker_id)
+    return asked if set(asked).isdisjoint(chain.from_iterable(others)) else None
 
 
 def taken_offline(
