@@ -54,6 +54,7 @@ from impl.kraft.simulation.housekeeping_rules import HousekeepingRules
 from impl.kraft.simulation.invariants import NotRecoveredError
 from impl.kraft.simulation.metadata_rules import MetadataRules
 from impl.kraft.simulation.simulation import Handed, Simulation
+from impl.kraft.simulation.stranger import hear_stranger
 from impl.kraft.simulation.swarm import ELECTION_MS, QUIET_MS, Kind, Plan, Step
 from impl.kraft.storage.batches import Record, RecordBatch
 from impl.kraft.storage.sizes import SegmentSize, SnapshotId, SnapshotSize, StoredSizes
@@ -135,6 +136,10 @@ class Cluster(Simulation):
     def carry_out_step(self, step: Step) -> None:
         number = self.swarm.voters + step.node
         match step.kind:
+            case Kind.STRANGER:
+                observer = self.swarm.voters + step.node % self.swarm.brokers
+                heard = partial(hear_stranger, self, observer, Random(step.seed))
+                self.alive(observer, self.nodes[observer].life, heard)()
             case Kind.BROKER_KILL if self.nodes[number].raft is not None:
                 self.stop(number, loses_power=False)
             case Kind.BROKER_SHUT_DOWN:

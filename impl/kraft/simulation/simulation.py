@@ -31,6 +31,8 @@ from impl.kraft.raft.effects import (
 from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Leader
 from impl.kraft.recovered import recovered_ends
+from impl.kraft.simulation import chaos
+from impl.kraft.simulation.asking import Asking
 from impl.kraft.simulation.contact import Contact
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.fetches import Fetches, look_at_parked
@@ -38,14 +40,14 @@ from impl.kraft.simulation.histories import Clients, check
 from impl.kraft.simulation.invariants import NotRecoveredError, Rules
 from impl.kraft.simulation.kafka_files import check_files
 from impl.kraft.simulation.majority import go_on
-from impl.kraft.simulation.rot import Rot, flip, rot_in
-from impl.kraft.simulation.stranger import word_to
+from impl.kraft.simulation.rot import Rot, flip
+from impl.kraft.simulation.stranger import hear_stranger
 from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, QUIET_MS, Kind, Plan, Step
 from impl.kraft.storage.batches import Record, entries_of
 from impl.kraft.storage.directories import PARTITION
 from impl.kraft.storage.errors import BitRotError, DiskFullError, StorageEndedError
 from impl.kraft.storage.log import LogSettings, PendingFlush
-from impl.kraft.storage.simulated_disk import Fault, PowerLossError, ProcessKilledError, SimulatedDisk
+from impl.kraft.storage.simulated_disk import PowerLossError, ProcessKilledError, SimulatedDisk
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
 
 DIRECTORY = "/data"
@@ -79,13 +81,13 @@ class Simulation:
         self.swarm, self.schedule, self.watch = plan.swarm, plan.schedule, watch
         self.rules = rules or Rules(self.swarm.voters)
         self.contact = Contact(self.swarm.voters, self.raft_settings(0).check_quorum_ms)
-        self.clients, self.fetches = Clients(), Fetches()
+        self.clients, self.fetches, self.asking = Clients(), Fetches(), Asking()
         self.now_ms = 0
         self.events = self.numbers = 0
         self.is_quiet = False
         self._hash = blake2b(digest_size=8)
         self._due: list[tuple[int, int, Callable[[], None]]] = []
-        self._cut: dict[tuple[int, int], int] = {}
+        self.cut: dict[tuple[int, int], int] = {}
         self._calls: dict[int, Callable[[Any], None]] = {}
         self.nodes = [self._formatted() for _ in range(self.swarm.voters)]
         for node in self.nodes:
@@ -201,6 +203,7 @@ class Simulation:
     def forget(self, number: int) -> None:
         """A process has ended."""
         self.rules.stop(number)
+        self.asking.stop(number)
         self.contact.stops(number)
         self.clients.give_up(number)
         self.clients.disconnect(number)
@@ -257,6 +260,7 @@ class Simulation:
         """All that an input has led to is done. Who does not lead waits for a leader, and not for ever."""
         self.rules.look_at(number, raft.voter)
         look_at_parked(number, raft.voter)
+        self.asking.look_at(number, raft.voter)
         waits = isinstance(raft.voter.role, Leader) or (Timer.ELECTION, None) in self.nodes[number].timers
         self.rules.hold(waits, "timers", f"node {number} neither leads nor waits for a leader")
         self.contact.look_at(number, self.now_ms, leads=isinstance(raft.voter.role, Leader))
@@ -283,6 +287,7 @@ class Simulation:
                 storage.truncate(end)
             case Send(to=to, request=request):
                 self.rules.send(number, request)
+                self.asking.send(number, to, request)
                 self.send(number, to, request)
             case Answer(call=call, response=response):
                 self.answer(call, response)
@@ -398,7 +403,7 @@ class Simulation:
     def deliver(self, sender: int, to: int, landing: Callable[[], None]) -> None:
         """After a delay, unless it is lost or the two are cut off from each other, to a process that runs then."""
         delay_ms = self.delayed(self.swarm.delay_ms)
-        if self.drawn(self.swarm.lost) or self._cut.get((sender, to), 0) > self.now_ms:
+        if self.drawn(self.swarm.lost) or self.cut.get((sender, to), 0) > self.now_ms:
             return
         self.after(delay_ms, lambda: self.alive(to, self.nodes[to].life, landing)())
 
@@ -413,17 +418,17 @@ class Simulation:
             case Kind.RESIGN:
                 self.resign_somewhere()
             case Kind.PARTITION:
-                self.cut_off(number, rng)
+                chaos.cut_off(self, number, rng)
             case Kind.PAUSE:
-                self.pause(number, rng)
+                chaos.pause(self, number, rng)
             case Kind.DISK_FAULT:
-                self.fault_disk(number, rng)
+                chaos.fault_disk(self, number, rng)
             case Kind.FULL_DISK:
-                self.fill_disk(number, rng)
+                chaos.fill_disk(self, number, rng)
             case Kind.ROT:
-                self.rot(number, rng)
+                chaos.rot(self, number, rng)
             case Kind.STRANGER:
-                self.alive(number, self.nodes[number].life, partial(self.hear_stranger, number, rng))()
+                self.alive(number, self.nodes[number].life, partial(hear_stranger, self, number, rng))()
             case Kind.KILL | Kind.POWER_LOSS if self.nodes[number].raft is not None:
                 self.stop(number, loses_power=step.kind is Kind.POWER_LOSS)
 
@@ -472,65 +477,12 @@ class Simulation:
             self.note(number, "resign")
             self.hand_in(number, lambda raft: raft.resign(epoch, self.clock_ms(number)))
 
-    def cut_off(self, number: int, rng: Random) -> None:
-        """One node hears, or is heard by, none of some others for a while; or both."""
-        until_ms = self.now_ms + rng.randrange(1, 10 * ELECTION_MS)
-        direction = rng.randrange(3)
-        for other in range(self.swarm.voters):
-            if other != number and rng.randrange(4):
-                if direction != 0:
-                    self._cut[number, other] = until_ms
-                if direction != 1:
-                    self._cut[other, number] = until_ms
-
-    def pause(self, number: int, rng: Random) -> None:
-        """A process stands still: its clock has jumped when it goes on, and all that came meanwhile waits for it."""
-        node = self.nodes[number]
-        self.contact.stops(number)
-        node.paused_until_ms = max(node.paused_until_ms, self.now_ms + rng.randrange(1, 10 * ELECTION_MS))
-
-    def fault_disk(self, number: int, rng: Random) -> None:
-        """One of the next operations fails, finds no space, or is the last of the process or of the machine."""
-        disk = self.nodes[number].disk
-        disk.faults = {disk.operations + rng.randrange(1, 20): rng.choice(list(Fault))}
-
-    def rot(self, number: int, rng: Random) -> None:
-        """A batch of its log rots, which the next process meets. In the quiet somebody puts it back."""
-        node = self.nodes[number]
-        if node.raft is not None:
-            self.stop(number, loses_power=False)
-        node.rot = rot_in(node.disk.image(), rng)
-        if node.rot is not None:
-            self.note(number, "rot", *node.rot)
-            flip(node.disk, node.rot)
-
-    def hear_stranger(self, number: int, rng: Random) -> None:
-        """It is refused with its error, and the election goes on as before."""
-        raft = self.nodes[number].raft
-        assert raft is not None
-        word, before = word_to(raft.voter, rng), raft.voter.election
-        self.note(number, "stranger", word)
-
-        def answered(response: Any) -> None:
-            is_right = response.error is word.error
-            self.rules.hold(is_right, "strangers", f"node {number} answers {word} with {response.error.name}")
-
-        call = self.called(answered)
-        self.hand_in(number, lambda raft: raft.handle(call, word.request, self.clock_ms(number)))
-        if self.nodes[number].raft is raft:
-            self.rules.hold(raft.voter.election == before, "strangers", f"{word} has changed the election of {number}")
-
-    def fill_disk(self, number: int, rng: Random) -> None:
-        """There is little space left, until some is freed."""
-        self.nodes[number].disk.capacity_bytes = self.nodes[number].disk.used_bytes() + rng.randrange(1_000)
-        self.after(rng.randrange(1, 20 * ELECTION_MS), partial(self.free_disk, number))
-
     def free_disk(self, number: int) -> None:
         self.nodes[number].disk.capacity_bytes = None
 
     def calm_down(self) -> None:
         self.is_quiet = True
-        self._cut.clear()
+        self.cut.clear()
         for number, node in enumerate(self.nodes):
             node.paused_until_ms = 0
             node.disk.faults = {}

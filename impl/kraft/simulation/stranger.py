@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.raft.messages import (
@@ -12,10 +12,21 @@ from impl.kraft.raft.messages import (
     FetchRequest,
     Request,
     VoteRequest,
+    VoteResponse,
 )
 from impl.kraft.raft.voter import Voter
 
+if TYPE_CHECKING:
+    from impl.kraft.simulation.simulation import Simulation
+
 NOBODY = 99
+
+
+def lie_to(voter: Voter, rng: Random) -> tuple[int, VoteRequest, VoteResponse]:
+    """Whose answer to which request: a vote that is refused, by one who says that nobody leads the epoch."""
+    other, settings = rng.choice(voter.settings.others), voter.settings
+    request = VoteRequest(settings.cluster_id, other, voter.node_id, voter.epoch - 1, 0, 0)
+    return other, request, VoteResponse(ErrorCode.NONE, NOBODY, voter.epoch, False)
 
 
 class Word(NamedTuple):
@@ -26,10 +37,20 @@ class Word(NamedTuple):
 
 
 def word_to(voter: Voter, rng: Random) -> Word:
-    """Something that is refused, or that changes nothing: a resignation that tells of no successors."""
+    """Something that is refused, or that changes nothing: a resignation that tells of no successors.
+
+    An observer refuses whatever is for voters.
+    """
     cluster_id, epoch, me = voter.settings.cluster_id, voter.epoch, voter.node_id
     other = rng.choice(voter.settings.others)
     pre_vote, end = bool(rng.randrange(2)), 1 << 40
+    if voter.settings.is_observer:
+        asked: list[Request] = [
+            VoteRequest(cluster_id, me, other, epoch + 1, 0, end, pre_vote),
+            BeginQuorumEpochRequest(cluster_id, me, other, epoch + 1),
+            EndQuorumEpochRequest(cluster_id, other, epoch + 1, (me,)),
+        ]
+        return Word(rng.choice(asked), ErrorCode.INCONSISTENT_VOTER_SET)
     words = [
         Word(VoteRequest(cluster_id, None, NOBODY, epoch + 1, 0, 0, pre_vote), ErrorCode.INCONSISTENT_VOTER_SET),
         Word(VoteRequest(cluster_id, me, me, epoch + 1, 0, 0, pre_vote), ErrorCode.INCONSISTENT_VOTER_SET),
@@ -51,3 +72,27 @@ def word_to(voter: Voter, rng: Random) -> Word:
     if leader in voter.settings.others:
         words.append(Word(EndQuorumEpochRequest(cluster_id, leader, epoch, ()), ErrorCode.NONE))
     return rng.choice(words)
+
+
+def hear_stranger(run: Simulation, number: int, rng: Random) -> None:
+    """It is refused with its error, and the election goes on as before."""
+    raft = run.nodes[number].raft
+    assert raft is not None
+    before = raft.voter.election
+    if rng.randrange(4) == 0:
+        other, request, lie = lie_to(raft.voter, rng)
+        run.note(number, "lie", lie)
+        run.hand_in(number, lambda raft: raft.on_response(other, request, lie, run.clock_ms(number)))
+        run.rules.hold(raft.voter.election == before, "strangers", f"{lie} has changed the election of {number}")
+        return
+    word = word_to(raft.voter, rng)
+    run.note(number, "stranger", word)
+
+    def answered(response: Any) -> None:
+        is_right = response.error is word.error
+        run.rules.hold(is_right, "strangers", f"node {number} answers {word} with {response.error.name}")
+
+    call = run.called(answered)
+    run.hand_in(number, lambda raft: raft.handle(call, word.request, run.clock_ms(number)))
+    if run.nodes[number].raft is raft:
+        run.rules.hold(raft.voter.election == before, "strangers", f"{word} has changed the election of {number}")

@@ -210,5 +210,5 @@ def cluster_plan_of(seed: int) -> Plan:
         for kind in OF_BROKERS
         if rng.randrange(100) < getattr(swarm, kind.value)
     )
-    steps = sorted((*schedule_of(rng, swarm), *more), key=lambda step: step.at_ms)
+    steps = sorted((*schedule_of(rng, swarm), *more, *strangers_of(seed, swarm)), key=lambda step: step.at_ms)
     return Plan(seed, swarm, tuple(steps))

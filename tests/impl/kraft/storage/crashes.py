@@ -81,6 +81,7 @@ class Run:
             disk.faults = {rng.randrange(1, 60): fault}
         try:
             worker = self.worker().open()
+            worker.is_first = self.wide is None and not self.seen
             self.lost_power = False
             if fault is Fault.FULL:
                 disk.capacity_bytes = disk.used_bytes() + rng.randrange(3_000)

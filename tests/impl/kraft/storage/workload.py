@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 from uuid import UUID
 
@@ -41,6 +42,7 @@ class Worker:
     """A process that uses a storage as Raft would. rng: for sizes, contents and epochs.
 
     wide: for times of batches, and for batches that are larger than what a storage reads at once; None: neither.
+    is_first: no process was before, and no time ends a segment.
     """
 
     disk: Disk
@@ -49,6 +51,7 @@ class Worker:
     rng: Random
     root: str = ROOT
     wide: Random | None = None
+    is_first: bool = False
     storage: QuorumStorage = field(init=False)
 
     def open(self, excused_from: int | None = None) -> Worker:
@@ -93,6 +96,8 @@ class Worker:
     def flush(self) -> None:
         self.ledger.flushed(self.storage.flush())
         self._require_open(len(self.storage.log.sizes()) + 1)
+        if self.is_first:
+            self._require_full()
         if self.wide is not None:
             self.read(self.wide)
             self.misuse()
@@ -136,6 +141,14 @@ class Worker:
         self._require_open(0)
         if isinstance(self.disk, SimulatedDisk):
             check_files(self.disk.image(), f"{self.root}/{PARTITION}", voters, self.settings.log.segment_ms)
+
+    def _require_full(self) -> None:
+        """A segment is left for another one where the next batch has no room, as long as no crash comes between."""
+        sizes = self.storage.log.sizes()
+        firsts = {entry.base_offset: len(entry.data) for entry in self.ledger.log}
+        for segment, following in pairwise(sizes):
+            if segment.size_bytes + firsts.get(following.base_offset, 1 << 40) <= self.settings.log.segment_bytes:
+                raise BrokenPromise(f"{segment} has room for the first batch of {following}")
 
     def _require_open(self, most: int) -> None:
         if isinstance(self.disk, SimulatedDisk) and self.disk.open_files > most:
