@@ -283,6 +283,7 @@ def lifecycle_request(request: Any, current: Any) -> RegisterView | HeartbeatVie
         broker_epoch=ordinal(request.broker_epoch),
         want_fence=request.want_fence,
         want_shut_down=request.want_shut_down,
+        offline_log_dirs=(),
         caught_up=caught_up,
         applied=optional(request.applied) if caught_up else None,
         late=request.late,

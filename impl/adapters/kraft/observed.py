@@ -420,6 +420,7 @@ def lifecycle_view(cluster: Cluster, envelope: Envelope, superseded: bool) -> Re
         broker_epoch=history.broker_epoch(request.broker_epoch),
         want_fence=request.want_fence,
         want_shut_down=request.want_shut_down,
+        offline_log_dirs=request.offline_log_dirs,
         caught_up=caught_up,
         applied=reached(cluster.marks, request.current_metadata_offset) if caught_up else None,
         late=envelope.late,

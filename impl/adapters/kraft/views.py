@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from typing import NamedTuple
+from uuid import UUID
 
 from checker.conform.system import Ordinal
 
@@ -95,12 +96,13 @@ class RegisterView(NamedTuple):
 
 
 class HeartbeatView(NamedTuple):
-    """caught_up, applied: what the metadata offset in it reaches."""
+    """caught_up, applied: what the metadata offset in it reaches. offline_log_dirs: none has failed, in the spec."""
 
     sender: int
     broker_epoch: Ordinal
     want_fence: bool
     want_shut_down: bool
+    offline_log_dirs: tuple[UUID, ...]
     caught_up: bool
     applied: Ordinal | None
     late: bool
