@@ -46,7 +46,7 @@ class Run:
             self.settings = settings_of(self.disk, segment_bytes)
         else:
             segment_ms = self.wide.choice([200, 900, 1 << 40])
-            self.settings = settings_of(self.disk, max(10_000, 40 * segment_bytes), segment_ms=segment_ms)
+            self.settings = settings_of(self.disk, self.wide.choice([9_000, 20_000, 1 << 30]), segment_ms=segment_ms)
         self.faults = [fault for fault in Fault if rng.randrange(2)] or [Fault.POWER_LOSS]
         self.rots = rng.randrange(3) == 0
         self.weights = [weight * rng.randrange(3) for weight, _ in OPERATIONS.values()]
@@ -132,6 +132,11 @@ class Run:
         last = self.worker().open()
         if self.ledger.log != found:
             raise BrokenPromise("a second recovery finds another log")
+        if self.wide is not None:  # so that several segments are closed, and one is cut before
+            last.append(6)
+            last.truncate()
+            last.append(9)
+            last.flush()
         last.close()
 
     def rot(self) -> None:

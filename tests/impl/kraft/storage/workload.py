@@ -85,8 +85,8 @@ class Worker:
         wide, time_ms = self.wide, 0
         if wide is not None:
             time_ms = wide.randrange(1_000)
-            if wide.randrange(3) == 0:
-                values = [*values, wide.randbytes(70_000 if wide.randrange(20) == 0 else wide.choice([2_100, 5_000]))]
+            if wide.randrange(3):
+                values = [*values, wide.randbytes(70_000 if wide.randrange(40) == 0 else wide.choice([2_100, 5_000]))]
         records = tuple(Record(value, timestamp_delta_ms=time_ms % 7 * at) for at, value in enumerate(values))
         data = encode(RecordBatch(begin, epoch, time_ms, records))
         if size_of(records) != len(data):
