@@ -110,6 +110,20 @@ class Registration:
         """It may lead, and may join an ISR."""
         return not self.fenced and not self.in_controlled_shutdown
 
+    def to_record(self) -> RegisterBrokerRecord:
+        """The record whose replay makes it."""
+        return RegisterBrokerRecord(
+            broker_id=self.broker_id,
+            incarnation_id=self.incarnation_id,
+            broker_epoch=self.broker_epoch,
+            endpoints=self.endpoints,
+            features=self.features,
+            rack=self.rack,
+            fenced=self.fenced,
+            in_controlled_shutdown=self.in_controlled_shutdown,
+            log_dirs=self.log_dirs,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Partition:
@@ -139,11 +153,14 @@ class Partition:
             self.partition_epoch, self.leader_recovery_state, self.directories,
         )  # fmt: skip
 
+    @property
+    def known_directories(self) -> tuple[UUID, ...]:
+        """Where each replica is; MIGRATING where nobody has said so."""
+        return self.directories or (MIGRATING,) * len(self.replicas)
+
     def directory_of(self, broker_id: int) -> UUID:
-        """Where a replica is; MIGRATING where nobody has said so."""
-        if not self.directories or broker_id not in self.replicas:
-            return MIGRATING
-        return self.directories[self.replicas.index(broker_id)]
+        """Where a broker's replica is; MIGRATING of one that has none, too."""
+        return self.known_directories[self.replicas.index(broker_id)] if broker_id in self.replicas else MIGRATING
 
     def changed(self, record: PartitionChangeRecord) -> Partition:
         """The partition after a change of it. A leader that is named leads in a new leader epoch."""

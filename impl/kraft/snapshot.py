@@ -16,7 +16,6 @@ from impl.kraft.records import (
     PartitionRecord,
     ProducerIdsRecord,
     Record,
-    RegisterBrokerRecord,
     TopicRecord,
 )
 
@@ -66,18 +65,7 @@ def features(image: Image) -> Iterator[Record]:
 
 
 def registrations(image: Image) -> Iterator[Record]:
-    for broker_id, registration in sorted(image.registrations.items()):
-        yield RegisterBrokerRecord(
-            broker_id=broker_id,
-            incarnation_id=registration.incarnation_id,
-            broker_epoch=registration.broker_epoch,
-            endpoints=registration.endpoints,
-            features=registration.features,
-            rack=registration.rack,
-            fenced=registration.fenced,
-            in_controlled_shutdown=registration.in_controlled_shutdown,
-            log_dirs=registration.log_dirs,
-        )
+    yield from (registration.to_record() for _, registration in sorted(image.registrations.items()))
 
 
 def topics(image: Image) -> Iterator[Record]:

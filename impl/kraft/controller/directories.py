@@ -23,7 +23,7 @@ from impl.kraft.messages import (
     ReplicaDirectory,
 )
 from impl.kraft.records import LogDirsChangeRecord, Record
-from impl.kraft.replica_directories import MIGRATING, is_online, is_reserved
+from impl.kraft.replica_directories import is_online, is_reserved
 
 
 def registered_directories(image: Image, request: BrokerRegistrationRequest) -> tuple[UUID, ...] | None:
@@ -90,8 +90,6 @@ def _error_of(image: Image, broker_id: int, asked: ReplicaDirectory) -> ErrorCod
 
 def with_directory(partition: Partition, broker_id: int, directory: UUID) -> Partition:
     """The partition with a replica in another directory."""
-    held = partition.directories or (MIGRATING,) * len(partition.replicas)
-    directories = (
-        directory if replica == broker_id else one for replica, one in zip(partition.replicas, held, strict=True)
-    )
+    held = zip(partition.replicas, partition.known_directories, strict=True)
+    directories = (directory if replica == broker_id else one for replica, one in held)
     return replace(partition, directories=tuple(directories))

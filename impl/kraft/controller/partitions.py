@@ -19,7 +19,6 @@ from impl.kraft.records import (
     PartitionChangeRecord,
     Record,
 )
-from impl.kraft.replica_directories import MIGRATING
 
 MayLead = Callable[[int], bool]
 
@@ -84,10 +83,10 @@ def change(
 
 def changed_directories(image: Image, before: Partition, after: Partition) -> tuple[UUID, ...] | None:
     """Those of the replicas after a change; None where they are as before. A replica that is new gets its broker's."""
-    unknown = (MIGRATING,) * len(before.replicas)
-    held = dict(zip(before.replicas, after.directories or unknown, strict=True))
+    wanted = replace(before, directories=after.directories)
+    held = dict(zip(wanted.replicas, wanted.known_directories, strict=True))
     found = tuple(held[one] if one in held else image.default_directory(one) for one in after.replicas)
-    return found if found != (before.directories or unknown) else None
+    return found if found != before.known_directories else None
 
 
 def raised_epoch(key: PartitionKey) -> PartitionChangeRecord:

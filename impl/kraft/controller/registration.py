@@ -5,7 +5,7 @@ Controllers register, too, since metadata.version 3.7-IV0 (KIP-919).
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 from uuid import UUID
 
 from impl.kraft.controller.decision import Decision
@@ -70,8 +70,7 @@ def amended(holder: Registration, log_dirs: tuple[UUID, ...] | None) -> tuple[Re
     """A registration as it is, with the log directories that its broker says, if it says others."""
     if not log_dirs or log_dirs == holder.log_dirs:
         return ()
-    values = {one.name: getattr(holder, one.name) for one in fields(holder)}
-    return (RegisterBrokerRecord(**{**values, "log_dirs": log_dirs}),)
+    return (replace(holder, log_dirs=log_dirs).to_record(),)
 
 
 def register_controller(image: Image, request: ControllerRegistrationRequest) -> Decision:

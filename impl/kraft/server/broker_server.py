@@ -39,13 +39,12 @@ from impl.kraft.server.peers import Peers
 from impl.kraft.server.placing import Placing
 from impl.kraft.server.replica_logs import StoredReplicaLogs
 from impl.kraft.server.server import SCRAPE_S, clock
-from impl.kraft.server.settings import raft_settings, registered, snapshot_settings, storage_settings
+from impl.kraft.server.settings import addresses_of, raft_settings, registered, snapshot_settings, storage_settings
 from impl.kraft.server.steps import Steps
 from impl.kraft.storage.directories import ids_of, lock_directories, read_directories
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.storage.snapshots import Snapshots
 from impl.kraft.storage.storage import QuorumStorage
-from impl.runtime.client import Address
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop
 from impl.runtime.metrics import served
@@ -66,11 +65,6 @@ def require_served(configuration: Configuration) -> None:
     for endpoint in configuration.broker_listeners:
         if not endpoint.port:
             raise ConfigError(f"listeners: {endpoint.name} needs a port, as others are told it")
-
-
-def addresses_of(configuration: Configuration) -> dict[int, Address]:
-    """Of all controllers."""
-    return {one.node_id: (one.host, one.port) for one in configuration.controller_quorum_voters}
 
 
 def broker_of(

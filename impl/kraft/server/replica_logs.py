@@ -5,7 +5,6 @@ Folders are named, and files are, as by Kafka: `orders-0`, with the id of its to
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from impl.kraft.broker import EpochEnd, LogEntry, ReplicaLog
 from impl.kraft.image import PartitionKey
 from impl.kraft.server.producers import Producers
 from impl.kraft.storage.batches import LENGTH_END, OF_PRODUCERS, header_at
-from impl.kraft.storage.directories import PARTITION, encode_id
+from impl.kraft.storage.directories import PARTITION, decode_id, encode_id
 from impl.kraft.storage.disk import TEMPORARY, read_whole, write_durably
 from impl.kraft.storage.errors import StorageError
 from impl.kraft.storage.partition_log import PartitionLog
@@ -148,6 +147,6 @@ class StoredReplicaLogs:
         try:
             lines = read_whole(self._disk, path).decode().splitlines()
             (text,) = (line.removeprefix("topic_id: ") for line in lines if line.startswith("topic_id: "))
-            return UUID(bytes=urlsafe_b64decode(text + "=="))
+            return decode_id(text)
         except (FileNotFoundError, ValueError):
             raise StorageError(f"{path} does not say of which topic this is: move {folder} elsewhere") from None

@@ -50,6 +50,7 @@ from impl.kraft.server.measures import NOBODY, Measures, Seen
 from impl.kraft.server.peers import Peers
 from impl.kraft.server.raw_trace import RawTrace
 from impl.kraft.server.settings import (
+    addresses_of,
     controller_settings,
     raft_settings,
     registered,
@@ -146,17 +147,13 @@ class ControllerServer:
         frame_bytes = 2 * most_bytes + _FRAME_OVERHEAD_BYTES
         answer_bytes = max(most_bytes, _MOST_BATCH_BYTES) + _FRAME_OVERHEAD_BYTES
         self._peers = Peers(
-            {
-                voter.node_id: (voter.host, voter.port)
-                for voter in configuration.controller_quorum_voters
-                if voter.node_id != configuration.node_id
-            },
+            {to: address for to, address in addresses_of(configuration).items() if to != configuration.node_id},
             f"controller-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms, answer_bytes,
             self._loop.begin, self._on_response, access,
         )  # fmt: skip
         self._channel = ControllerChannel(
-            {voter.node_id: (voter.host, voter.port) for voter in configuration.controller_quorum_voters},
-            f"controller-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms, answer_bytes,
+            addresses_of(configuration), f"controller-{configuration.node_id}",
+            configuration.controller_quorum_request_timeout_ms, answer_bytes,
             lambda: self._node.raft.voter.election.leader, access,
         )  # fmt: skip
         self._registration = ControllerRegistration(

@@ -13,6 +13,7 @@ from impl.kraft.raft import RaftSettings
 from impl.kraft.records import BootstrapRecord, Endpoint
 from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.storage import StorageSettings
+from impl.runtime.client import Address
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """Each at its number in a registration."""
@@ -22,6 +23,11 @@ def registered(configuration: Configuration, listeners: Iterable[Listener]) -> t
     """Listeners as a node registers with them."""
     protocols = configuration.listener_security_protocol_map
     return tuple(Endpoint(one.name, one.host, one.port, _PROTOCOLS.index(protocols[one.name])) for one in listeners)
+
+
+def addresses_of(configuration: Configuration) -> dict[int, Address]:
+    """Of all controllers."""
+    return {one.node_id: (one.host, one.port) for one in configuration.controller_quorum_voters}
 
 
 def controller_settings(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -16,6 +15,7 @@ from kio.schema.controller_registration.v0 import request as controller_request
 from kio.schema.types import BrokerId
 from kio.static.primitive import i8, i16, i32, i64, u16
 
+from impl.kraft.storage.directories import decode_id
 from tests.impl.kraft.released import released
 from tests.impl.kraft.server.admin_requests import creation, election, moved, new_topic
 from tests.impl.kraft.server.alone import KAFKA, OURS
@@ -34,13 +34,9 @@ WRITTEN = frozenset((
 
 def topic_id(of: WithBrokers, name: str) -> UUID:
     return next(
-        UUID(bytes=decoded(data["topicId"])) for kind, data in of.records() if kind == "TOPIC_RECORD"
+        decode_id(data["topicId"]) for kind, data in of.records() if kind == "TOPIC_RECORD"
         and data["name"] == name
     )  # fmt: skip
-
-
-def decoded(text: str) -> bytes:
-    return urlsafe_b64decode(text + "==")
 
 
 def epoch_of(of: WithBrokers, broker_id: int) -> int:

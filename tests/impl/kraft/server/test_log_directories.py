@@ -20,7 +20,7 @@ from tests.impl.kraft.server.clients import TOPIC
 from tests.impl.kraft.server.controllers import VOTERS, Controllers, controllers
 from tests.impl.kraft.server.own_brokers import own_cluster
 from tests.impl.kraft.server.own_topic import OwnTopic
-from tests.impl.kraft.server.test_mixed_quorum import KAFKA, SLOW
+from tests.impl.kraft.server.test_mixed_quorum import KAFKA, let_kafka_lead
 
 LEVEL = ("-r", "3.7-IV4")
 PARTITIONS = 4
@@ -113,11 +113,7 @@ def without_leader(cluster: Controllers) -> list[int]:
 def test_controllers_of_ours_register_with_one_of_kafka_and_it_with_ours(tmp_path: Path) -> None:
     cluster = Controllers(tmp_path, formatting=LEVEL)
     try:
-        cluster.start_kafka(KAFKA, VERSION)
-        until(cluster.directory(KAFKA).exists, "Kafka starts")
-        cluster.configure(1, SLOW)
-        cluster.start(1)
-        until(lambda: cluster.quorum_of(1).get("leader") == KAFKA, "Kafka leads")
+        let_kafka_lead(cluster, VERSION)
         until(lambda: registrations(cluster, 1) == Counter((1, KAFKA)), "both are registered")
         cluster.start(2)
         until(lambda: registrations(cluster, 2) == Counter(VOTERS), "and the third")

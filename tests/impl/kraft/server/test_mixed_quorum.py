@@ -35,11 +35,7 @@ def test_so_do_older_controllers(tmp_path: Path, version: str) -> None:
 def lead_each_other(folder: Path, version: str) -> None:
     cluster = Controllers(folder)
     try:
-        cluster.start_kafka(KAFKA, version)
-        until(cluster.directory(KAFKA).exists, "Kafka starts")
-        cluster.configure(1, SLOW)
-        cluster.start(1)
-        until(lambda: cluster.quorum_of(1).get("leader") == KAFKA, "Kafka leads")
+        let_kafka_lead(cluster, version)
         cluster.await_growth(1)
         assert is_prefix(cluster.data(1), cluster.data(KAFKA))
 
@@ -65,6 +61,15 @@ def lead_each_other(folder: Path, version: str) -> None:
         assert all(log.startswith(logs[0]) for log in logs)
     finally:
         cluster.kill()
+
+
+def let_kafka_lead(cluster: Controllers, version: str) -> None:
+    """It, and voter 1, are started."""
+    cluster.start_kafka(KAFKA, version)
+    until(cluster.directory(KAFKA).exists, "Kafka starts")
+    cluster.configure(1, SLOW)
+    cluster.start(1)
+    until(lambda: cluster.quorum_of(1).get("leader") == KAFKA, "Kafka leads")
 
 
 def quorum_by_kafka(cluster: Controllers, leader: int) -> dict[int, str]:
