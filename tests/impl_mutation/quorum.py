@@ -38,7 +38,7 @@ def crash(seed: int) -> str | None:
 
 def judges() -> list[Judge]:
     return [
-        Seeds("crash runs", range(1_000), crash),
+        Seeds("crash runs", range(3_000), crash),
         Seeds("voters", range(100), lambda seed: failure(plan_of(seed))),
         Seeds("clusters", range(20), lambda seed: failure(cluster_plan_of(seed))),
     ]

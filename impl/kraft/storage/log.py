@@ -19,7 +19,7 @@ from impl.kraft.storage.disk import Disk
 from impl.kraft.storage.epochs import CHECKPOINT, EpochHistory, read_checkpoint, write_checkpoint
 from impl.kraft.storage.errors import REBUILD, BitRotError, LogUseError
 from impl.kraft.storage.flush_point import FlushPoint
-from impl.kraft.storage.recovery import Damage, is_torn, scan
+from impl.kraft.storage.recovery import is_torn, scan
 from impl.kraft.storage.segment import SUFFIX, Segment
 from impl.kraft.storage.sizes import SegmentSize
 from impl.kraft.storage.tail import finish, make_size_durable, write_again
@@ -66,7 +66,6 @@ class Log:
         self._segments: list[Segment] = []
         self._cuts = self._flushes = 0
         self._dropped: list[Segment] = []
-        self._torn: Damage | None = None
         self.epochs = EpochHistory()
         self.flushed_end = 0
 
@@ -81,7 +80,6 @@ class Log:
         log = cls(disk, directory, settings or LogSettings())
         try:
             log._load(snapshot)
-            log._cut_torn_tail()
             log._cover(snapshot)
             log._make_durable()
         except BaseException:
@@ -242,18 +240,10 @@ class Log:
             return
         if not is_last or not is_torn(segment, damage, self._settings.sector_bytes):
             raise self._rotten(f"position {damage.position}, offset {damage.offset}: {damage.reason}")
-        self._torn = damage
-
-    def _cut_torn_tail(self) -> None:
-        if self._torn is None:
-            return
-        file, at = self._active.file, self._torn.position
         logger.warning(
-            "%s: a torn tail of %d bytes is cut at offset %d (%s)",
-            self._active.path, file.size() - at, self._torn.offset, self._torn.reason,
+            "%s: behind offset %d is a torn tail of %d bytes, which counts for nothing (%s)",
+            segment.path, damage.offset, segment.file.size() - damage.position, damage.reason,
         )  # fmt: skip
-        file.truncate(at)
-        file.fsync()
 
     def _rotten(self, what: str) -> BitRotError:
         return BitRotError(f"{self._active.path}: {what}. {REBUILD}")
@@ -272,7 +262,10 @@ class Log:
             self.epochs.note(snapshot[1], snapshot[0])  # nothing of that epoch is left in the log
 
     def _make_durable(self) -> None:
-        """What was read may be in memory only, if the last process ended at an fsync that failed: write it again."""
+        """What was read may be in memory only, if the last process ended at an fsync that failed: write it again.
+
+        A torn tail is cut on the way: the file ends where what is whole does.
+        """
         for segment in self._segments[:-1]:
             segment.file.fsync()  # it was once, before the next was begun; a Kafka may have been less strict
         active = self._active

@@ -92,7 +92,7 @@ def _has_hole(data: bytes, end: int, damage: Damage, sector_bytes: int) -> bool:
     """Is there a sector that was not written, among those of the batch, which may reach up to `end`?"""
     first = min(-damage.position % sector_bytes, len(data))
     begins = damage.offset.to_bytes(8, "big")
-    if first and not any(data[:first]) and (first >= LENGTH_END or any(begins[:first])):
+    if first and not any(data[:first]) and any(begins[:first]):
         return True
     return any(not any(data[at : at + sector_bytes]) for at in range(first, end, sector_bytes))
 

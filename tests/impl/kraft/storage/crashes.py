@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import json
 import logging
 import sys
 import time
@@ -14,17 +15,29 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
 from impl.kraft.simulation.kafka_files import flush_point
-from impl.kraft.storage.batches import LENGTH_END, BatchError, headers
-from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.batches import LENGTH_END, BatchError, Record, headers
+from impl.kraft.storage.control import ControlType
+from impl.kraft.storage.disk import read_whole
+from impl.kraft.storage.election import QUORUM_STATE, ElectionState
 from impl.kraft.storage.errors import BitRotError, DiskFullError, StorageEndedError, StorageError
 from impl.kraft.storage.flush_point import NAME
 from impl.kraft.storage.simulated_disk import Fault, PowerLossError, ProcessKilledError, SimulatedDisk
+from impl.kraft.storage.snapshots import PART, Snapshots, name_of
 from tests.impl.kraft.storage.ledger import BrokenPromise, Ledger
-from tests.impl.kraft.storage.workload import DIRECTORY, OPERATIONS, Worker, formatted, settings_of
+from tests.impl.kraft.storage.workload import (
+    DIRECTORY,
+    EVEN_BYTES,
+    FOREVER_MS,
+    OPERATIONS,
+    Worker,
+    formatted,
+    settings_of,
+)
 
 LIVES = 4
 _STEP = 500
@@ -34,6 +47,7 @@ class Run:
     """One seed: faults and how often, sizes, and the mix of operations are all drawn from it.
 
     lost_power: since the last recovery that came to its end. Until the next one does, the flush point may be old.
+    flips: its rot is a bit of the log that flips behind a power loss, which may have left a torn tail.
     """
 
     def __init__(self, seed: int) -> None:
@@ -45,12 +59,17 @@ class Run:
         if self.wide is None:
             self.settings = settings_of(self.disk, segment_bytes)
         else:
-            segment_ms = self.wide.choice([200, 900, 1 << 40])
-            self.settings = settings_of(self.disk, self.wide.choice([9_000, 20_000, 1 << 30]), segment_ms=segment_ms)
+            segment_ms = self.wide.choice([200, 900, FOREVER_MS])
+            segment_bytes = self.wide.choice([9_000, 20_000, 1 << 30, 4 * EVEN_BYTES])
+            self.settings = settings_of(self.disk, segment_bytes, segment_ms=segment_ms)
         self.faults = [fault for fault in Fault if rng.randrange(2)] or [Fault.POWER_LOSS]
         self.rots = rng.randrange(3) == 0
         self.weights = [weight * rng.randrange(3) for weight, _ in OPERATIONS.values()]
         self.weights[0] += 1
+        self.flips = seed % 5 == 3
+        if self.flips:
+            self.settings = settings_of(self.disk, 1 << 30)
+            self.faults, self.rots, self.weights = [Fault.POWER_LOSS], True, [3, 1, 1, 0, 0, 0, 0]
         self.excused_from: int | None = None
         self.lost_power = False
         self.seen: Counter[str] = Counter()
@@ -59,7 +78,7 @@ class Run:
         """How often each fault happened. Raises BrokenPromise; BitRotError where nothing is rotten."""
         for _ in range(self.rng.randrange(1, LIVES)):
             self.live()
-            if self.rots and self.rng.randrange(2):
+            if self.rots and (self.flips or self.rng.randrange(2)):
                 self.rot()
                 damaged, is_begun = logs(self.disk), any(".tail" in path for path in self.disk.image())
                 try:
@@ -76,12 +95,13 @@ class Run:
         """One process, from its start to its end."""
         rng, disk = self.rng, self.disk
         fault = rng.choice(self.faults)
+        if self.wide is not None and self.ledger.log and self.wide.randrange(4) == 0:
+            leave_unfinished_snapshot(disk, self.ledger, self.wide)
         disk.operations = 0
         if fault is not Fault.FULL:
             disk.faults = {rng.randrange(1, 60): fault}
         try:
             worker = self.worker().open()
-            worker.is_first = self.wide is None and not self.seen
             self.lost_power = False
             if fault is Fault.FULL:
                 disk.capacity_bytes = disk.used_bytes() + rng.randrange(3_000)
@@ -138,6 +158,20 @@ class Run:
             last.append(9)
             last.flush()
         last.close()
+        if self.wide is not None:
+            self.misread_election(self.wide)
+
+    def misread_election(self, rng: Random) -> None:
+        """What nobody writes into `quorum-state` is refused."""
+        path = f"{DIRECTORY}/{QUORUM_STATE}"
+        fields = json.loads(self.disk.image().get(path, b"null"))
+        if fields is None:
+            return
+        fields[rng.choice(["leaderEpoch", "leaderId", "votedId"])] = nonsense = rng.choice([-2, 1.5, True, None, "1"])
+        self.disk.damage(path, json.dumps(fields).encode())
+        with suppress(BitRotError):
+            self.worker().open()
+            raise BrokenPromise(f"{QUORUM_STATE} is read that has {nonsense!r}")
 
     def rot(self) -> None:
         """Damage a file: a bit flips, a sector that was written is lost, a log is too short.
@@ -149,17 +183,34 @@ class Run:
         if not paths:
             return
         path = self.rng.choice([path for path in paths if path.endswith(".log")] or paths)
-        if self.rng.randrange(4) == 0:
+        if not self.flips and self.rng.randrange(4) == 0:
             path = self.rng.choice(paths)
-        damaged, looks_torn = rotten(files[path], self.rng, self.disk.sector_bytes, is_log=path.endswith(".log"))
+        kinds = [0, 1] if not path.endswith(".log") else [3, 4] if self.flips else [0, 1, 2, 3]
+        damaged, looks_torn = rotten(files[path], self.rng, self.disk.sector_bytes, kinds)
         self.disk.damage(path, damaged)
         self.seen["rot"] += 1
+        self.ledger.is_rotten = True
         known = flush_point(files.get(f"{DIRECTORY}/{NAME}", b""))
         if looks_torn and (self.lost_power or known is None):
             self.excused_from = known or 0
 
     def worker(self) -> Worker:
-        return Worker(self.disk, self.ledger, self.settings, self.rng, wide=self.wide)
+        is_even = self.wide is not None and self.settings.log.segment_bytes % EVEN_BYTES == 0
+        return Worker(self.disk, self.ledger, self.settings, self.rng, wide=self.wide, is_even=is_even)
+
+
+def leave_unfinished_snapshot(disk: SimulatedDisk, ledger: Ledger, rng: Random) -> None:
+    """What has the name of a snapshot and no footer, as who renames before all is written leaves it, is none."""
+    snapshot_id = (ledger.end + 7, ledger.epoch + 1)
+    writing = SimulatedDisk()
+    writer = Snapshots(writing, "").create(snapshot_id, 0, now_ms=0)
+    writer.append([Record(b"", key=rng.choice([None, bytes([0, 0, 0, ControlType.SNAPSHOT_FOOTER])]))])
+    data = read_whole(writing, f"/{name_of(snapshot_id)}{PART}")
+    file = disk.open(f"{DIRECTORY}/{name_of(snapshot_id)}", create=True)
+    file.write(0, data[: rng.choice(batch_bounds(data))])
+    file.fsync()
+    file.close()
+    disk.sync_directory(DIRECTORY)
 
 
 def is_of_a_disk(ended: Exception) -> bool:
@@ -172,34 +223,49 @@ UNCHECKED = ("quorum-state", "partition.metadata")
 """Kafka's formats have no checksum for these: a bit that turns one number into another is not seen."""
 
 
-def rotten(data: bytes, rng: Random, sector_bytes: int, *, is_log: bool) -> tuple[bytes, bool]:
-    """The damaged bytes, and whether a crash might have left the like where they were not flushed."""
-    damaged, starts = bytearray(data), batch_starts(data) if is_log else []
+def rotten(data: bytes, rng: Random, sector_bytes: int, kinds: Sequence[int]) -> tuple[bytes, bool]:
+    """The damaged bytes, and whether a crash might have left the like where they were not flushed.
+
+    kinds: of the damage; those of a log have 3 among them.
+    """
+    damaged, is_log = bytearray(data), 3 in kinds
+    *starts, whole_bytes = batch_bounds(data) if is_log else [0]
     at = rng.randrange(len(data))
-    match rng.randrange(4 if is_log else 2):
-        case 0:
-            damaged[at] ^= 1 << rng.randrange(8)
-            return bytes(damaged), any(start <= at < start + LENGTH_END for start in starts)
+    match rng.choice(kinds):
         case 1:
             at -= at % sector_bytes
             damaged[at : at + sector_bytes] = bytes(min(sector_bytes, len(data) - at))
+            return bytes(damaged), is_log
         case 2:
             del damaged[rng.choice([at, *starts]) :]
-        case _:  # base offset, length or epoch of a batch, which no CRC covers
-            at = rng.choice(starts or [at]) + rng.randrange(16)
-            damaged[min(at, len(data) - 1)] ^= 1 << rng.randrange(8)
-    return bytes(damaged), is_log
+            return bytes(damaged), is_log
+        case 3 if starts:  # base offset, length or epoch of a batch, which no CRC covers
+            at = min(rng.choice(starts) + rng.choice([rng.randrange(16), rng.randrange(8, LENGTH_END)]), len(data) - 1)
+        case 4 if starts:
+            at = rng.randrange(starts[-1], whole_bytes)
+    damaged[at] ^= 1 << rng.randrange(8)
+    start = max((one for one in starts if one <= at), default=0)
+    is_before_torn_tail = start == max(starts, default=0) and at < start + LENGTH_END and whole_bytes < len(data)
+    end = min((one for one in (*starts, whole_bytes) if one > at), default=len(data))
+    return bytes(damaged), is_log and (is_before_torn_tail or has_hole(damaged, start, end, sector_bytes))
+
+
+def has_hole(data: Sequence[int], start: int, end: int, sector_bytes: int) -> bool:
+    """Is a sector all zeros between two positions, or what of it lies there?"""
+    bounds = [start, *range(start + sector_bytes - start % sector_bytes, end, sector_bytes), end]
+    return any(not any(data[one:other]) for one, other in pairwise(bounds))
 
 
 def logs(disk: SimulatedDisk) -> dict[str, bytes]:
     return {path: data for path, data in disk.image().items() if path.endswith(".log")}
 
 
-def batch_starts(data: bytes) -> list[int]:
-    found: list[int] = []
+def batch_bounds(data: bytes) -> list[int]:
+    """Where each whole batch begins, and the last ends."""
+    found = [0]
     with suppress(BatchError):  # where a tail is torn
-        for at, _ in headers(data):
-            found.append(at)
+        for at, header in headers(data):
+            found.append(at + header.size_bytes)
     return found
 
 

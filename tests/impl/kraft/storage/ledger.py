@@ -37,7 +37,8 @@ class Ledger:
 
     start: where the log of the newest version begins. elections: the durable one, and what is being persisted.
     snapshots: those on disk by id, with their bytes; coming: being written; going: deleted, on disk at some time.
-    installing: the one that the log is being emptied to.
+    installing: the one that the log is being emptied to. is_rotten: a file was damaged, so that a snapshot may have to
+    stand for the log.
     """
 
     versions: list[Entries] = field(default_factory=lambda: [()])
@@ -47,6 +48,7 @@ class Ledger:
     coming: dict[SnapshotId, bytes] = field(default_factory=dict)
     going: dict[SnapshotId, bytes] = field(default_factory=dict)
     installing: SnapshotId | None = None
+    is_rotten: bool = False
 
     @property
     def log(self) -> Entries:
@@ -79,8 +81,9 @@ class Ledger:
 
         excused_from: from this offset on the log may be cut, for rot that nobody can tell from a torn tail.
         """
+        may_be_emptied = self.is_rotten or bool(self.going) or not all(self.versions)
         self._check_snapshots(storage)
-        self._check_log(storage, excused_from)
+        self._check_log(storage, excused_from, may_be_emptied=may_be_emptied)
         if storage.election not in self.elections:
             raise BrokenPromise(f"the election state is {storage.election}, not one of {self.elections}")
         self.elections = [storage.election]
@@ -95,7 +98,7 @@ class Ledger:
             raise BrokenPromise(f"snapshots {lost} are gone")
         self.snapshots, self.coming, self.going = found, {}, {}
 
-    def _check_log(self, storage: QuorumStorage, excused_from: int | None) -> None:
+    def _check_log(self, storage: QuorumStorage, excused_from: int | None, *, may_be_emptied: bool) -> None:
         log, covered = storage.log, max([0, *(end for end, _ in self.snapshots)])
         if self.installing in self.snapshots:
             self.versions, self.start = [()], covered
@@ -108,6 +111,8 @@ class Ledger:
         least = self.flushed_end if excused_from is None else min(self.flushed_end, excused_from)
         if log.end_offset < least:
             raise BrokenPromise(f"the log ends at {log.end_offset}, and {least} was flushed")
+        if not found and not may_be_emptied and least > self.start and least >= covered:
+            raise BrokenPromise(f"the log is emptied, and its snapshots reach {covered} only of {least}")
         if log.start_offset > covered:
             raise BrokenPromise(f"the log starts at {log.start_offset}, and snapshots reach {covered}")
         self.versions, self.start = [found], log.start_offset

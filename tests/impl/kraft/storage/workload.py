@@ -9,7 +9,7 @@ from random import Random
 from uuid import UUID
 
 from impl.kraft.simulation.kafka_files import check_files
-from impl.kraft.storage.batches import Record, RecordBatch, encode, size_of
+from impl.kraft.storage.batches import Record, RecordBatch, decode, encode, size_of
 from impl.kraft.storage.directories import PARTITION, format_directories
 from impl.kraft.storage.disk import Disk, read_whole
 from impl.kraft.storage.election import ElectionState
@@ -23,6 +23,8 @@ from tests.impl.kraft.storage.ledger import BrokenPromise, Entry, Ledger
 ROOT = "/data"
 DIRECTORY = f"{ROOT}/{PARTITION}"
 CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
+EVEN_BYTES = 2_048
+FOREVER_MS = 1 << 40
 
 
 def formatted(disk: SimulatedDisk) -> SimulatedDisk:
@@ -32,7 +34,7 @@ def formatted(disk: SimulatedDisk) -> SimulatedDisk:
 
 
 def settings_of(
-    disk: SimulatedDisk, segment_bytes: int, reserve_bytes: int = 512, segment_ms: int = 1 << 40
+    disk: SimulatedDisk, segment_bytes: int, reserve_bytes: int = 512, segment_ms: int = FOREVER_MS
 ) -> StorageSettings:
     return StorageSettings(LogSettings(segment_bytes, segment_ms, disk.sector_bytes), reserve_bytes)
 
@@ -42,7 +44,8 @@ class Worker:
     """A process that uses a storage as Raft would. rng: for sizes, contents and epochs.
 
     wide: for times of batches, and for batches that are larger than what a storage reads at once; None: neither.
-    is_first: no process was before, and no time ends a segment.
+    is_even: batches fill segments, and what is between two entries of an index, to the byte. began: where the log ended
+    when the process began.
     """
 
     disk: Disk
@@ -51,12 +54,14 @@ class Worker:
     rng: Random
     root: str = ROOT
     wide: Random | None = None
-    is_first: bool = False
+    is_even: bool = False
+    began: int = field(init=False)
     storage: QuorumStorage = field(init=False)
 
     def open(self, excused_from: int | None = None) -> Worker:
         self.storage = QuorumStorage.open(self.disk, self.root, self.settings)
         self.ledger.check(self.storage, excused_from)
+        self.began = self.ledger.end
         return self
 
     def persist(self) -> None:
@@ -88,15 +93,17 @@ class Worker:
             if wide.randrange(3):
                 values = [*values, wide.randbytes(70_000 if wide.randrange(40) == 0 else wide.choice([2_100, 5_000]))]
         records = tuple(Record(value, timestamp_delta_ms=time_ms % 7 * at) for at, value in enumerate(values))
+        if self.is_even:
+            records = padded(records)
         data = encode(RecordBatch(begin, epoch, time_ms, records))
-        if size_of(records) != len(data):
-            raise BrokenPromise(f"a batch of {len(data)} bytes was to have {size_of(records)}")
+        if size_of(records) != len(data) or decode(data).records != records:
+            raise BrokenPromise(f"a batch of {len(data)} bytes, of {size_of(records)}, reads as {decode(data)}")
         return data, begin + len(records)
 
     def flush(self) -> None:
         self.ledger.flushed(self.storage.flush())
         self._require_open(len(self.storage.log.sizes()) + 1)
-        if self.is_first:
+        if self.settings.log.segment_ms == FOREVER_MS:
             self._require_full()
         if self.wide is not None:
             self.read(self.wide)
@@ -127,13 +134,18 @@ class Worker:
             "a snapshot of nothing": lambda: storage.create_snapshot((ledger.start, epoch), 0, now_ms=0),
             "a snapshot of more than there is": lambda: storage.create_snapshot((ledger.end + 1, epoch), 0, now_ms=0),
             "a cut before the start": lambda: storage.truncate(ledger.start - 1),
+            "another snapshot than comes": lambda: storage.freeze((ledger.end + 2, epoch)),
         }
+        coming = (ledger.end + 1, epoch)
+        storage.receive(coming, 0, b"of a snapshot")
         for what, attempt in attempts.items():
             try:
                 attempt()
             except LogUseError:
                 continue
             raise BrokenPromise(f"a storage takes {what}")
+        if storage.freeze(coming):
+            raise BrokenPromise("a storage takes a part of a snapshot")
 
     def close(self, voters: Sequence[int] = (1, 2, 3)) -> None:
         """The process ends; its files are as Kafka reads them."""
@@ -144,9 +156,8 @@ class Worker:
 
     def _require_full(self) -> None:
         """A segment is left for another one where the next batch has no room, as long as no crash comes between."""
-        sizes = self.storage.log.sizes()
-        firsts = {entry.base_offset: len(entry.data) for entry in self.ledger.log}
-        for segment, following in pairwise(sizes):
+        firsts = {entry.base_offset: len(entry.data) for entry in self.ledger.log if entry.base_offset > self.began}
+        for segment, following in pairwise(self.storage.log.sizes()):
             if segment.size_bytes + firsts.get(following.base_offset, 1 << 40) <= self.settings.log.segment_bytes:
                 raise BrokenPromise(f"{segment} has room for the first batch of {following}")
 
@@ -239,6 +250,14 @@ class Worker:
 
     def _size(self, size_bytes: int | None) -> int:
         return self.rng.choice([1, 40, self.rng.randrange(600)]) if size_bytes is None else size_bytes
+
+
+def padded(records: tuple[Record, ...]) -> tuple[Record, ...]:
+    """So that a batch of them has a multiple of `EVEN_BYTES`."""
+    *others, last = records
+    while missing := -size_of((*others, last)) % EVEN_BYTES:
+        last = Record((last.value or b"") + bytes([7]) * missing, timestamp_delta_ms=last.timestamp_delta_ms)
+    return (*others, last)
 
 
 Operation = Callable[[Worker], None]
