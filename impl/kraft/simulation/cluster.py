@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from impl.kraft.broker import Broker, BrokerSettings, BrokerState, FetchRequest, FetchResponse, ReplicaLog
+from impl.kraft.broker import Broker, BrokerSettings, BrokerState, ReplicaLog
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Reply
 from impl.kraft.effects import Send as SendToController
@@ -52,7 +52,16 @@ from impl.kraft.simulation import operators
 from impl.kraft.simulation.core import Core, WholeNode
 from impl.kraft.simulation.housekeeping_rules import HousekeepingRules
 from impl.kraft.simulation.invariants import NotRecoveredError
-from impl.kraft.simulation.metadata_rules import MetadataRules
+from impl.kraft.simulation.metadata_rules import MetadataRules, hold
+from impl.kraft.simulation.replicas import (
+    FETCH_BYTES,
+    FETCH_MS,
+    Replicas,
+    fetch_now_and_then,
+    left_logs,
+    look_whether_alike,
+    produce,
+)
 from impl.kraft.simulation.simulation import Handed, Simulation
 from impl.kraft.simulation.stranger import hear_stranger
 from impl.kraft.simulation.swarm import ELECTION_MS, QUIET_MS, Kind, Plan, Step
@@ -62,7 +71,6 @@ from impl.kraft.storage.snapshots import SnapshotWriter, data_batches
 from impl.kraft.storage.storage import QuorumStorage
 
 SESSION_MS = 5 * ELECTION_MS
-REPLICA_FETCH_MS = 2 * ELECTION_MS
 RECOVERY_MS = ELECTION_MS
 SNAPSHOT_RECORDS = 3
 """A batch of a snapshot, so that small ones take several, too."""
@@ -82,6 +90,7 @@ class Cluster(Simulation):
             plan.swarm.clean_ms,
         )
         self.housekeeping = HousekeepingRules(self.snapshots)
+        self.replicas = Replicas()
         self.nodes += [self._formatted() for _ in range(plan.swarm.brokers)]
         self.answered_ends: list[int] = []
         self._replica_logs: dict[int, Mapping[PartitionKey, ReplicaLog]] = {}
@@ -114,13 +123,14 @@ class Cluster(Simulation):
             return
         node, raft = self.nodes[number], Raft(self.raft_settings(number), None, LogEnds())
         self.numbers += 1
-        broker = Broker(broker_settings(number), UUID(int=self.numbers), self._replica_logs.get(number))
+        broker = Broker(broker_settings(number), UUID(int=self.numbers), left_logs(self._replica_logs.get(number, {})))
         node.raft = WholeNode(BrokerNode(raft, broker, MetadataCodec(), snapshots=self.snapshots))
         self.housekeeping.start(number, 0, self.clock_ms(number))
         self._of_brokers[number] = []
         self.note(number, "start")
+        self.replicas.start(broker)
         self.hand_in(number, lambda core: core.start(self.clock_ms(number)))
-        self.fetch_replicas(number)
+        fetch_now_and_then(self, number)
 
     def forget(self, number: int) -> None:
         if not self.is_broker(number):
@@ -142,6 +152,8 @@ class Cluster(Simulation):
                 self.alive(observer, self.nodes[observer].life, heard)()
             case Kind.BROKER_KILL if self.nodes[number].raft is not None:
                 self.stop(number, loses_power=False)
+            case Kind.PRODUCE:
+                produce(self, number, Random(step.seed))
             case Kind.BROKER_SHUT_DOWN:
                 self.alive(number, self.nodes[number].life, partial(self.shut_down, number))()
             case _:
@@ -317,6 +329,7 @@ class Cluster(Simulation):
             self.housekeeping.load(number, snapshot_id[0], self.clock_ms(number))
         if isinstance(node, BrokerNode):
             self.metadata.look_at_broker(number, node.broker)
+            self.replicas.look_at(node.broker, self.metadata.image)
             self.look_at_snapshots(number, raft.voter.log)
             self.go_on_living(number, node)
             return
@@ -329,6 +342,7 @@ class Cluster(Simulation):
             if end > replayed:
                 data = storage.log.read(replayed)
                 self.metadata.commit(data, end)
+                self.replicas.look_at_decided(self.metadata.image)
                 self.housekeeping.commit(data, end)
         super().look_at(number, raft)
         self.nodes[number].claimed = node.controller.epoch
@@ -341,6 +355,10 @@ class Cluster(Simulation):
         for effect in self._writes:
             self.begin_snapshot(number, effect)
         self.housekeeping.look_at(number, self.core(number).node.applied_end, log, self.clock_ms(number))
+        storage = self.nodes[number].storage
+        if storage is not None and not self.is_broker(number):
+            is_known = list(log.snapshots) == storage.snapshots.ids
+            hold(is_known, "KIP-630", f"node {number} takes {log.snapshots} to be there, of {storage.snapshots.ids}")
 
     def stored(self, number: int, snapshot_id: SnapshotId) -> list[RecordBatch]:
         """The data of a snapshot that was received."""
@@ -437,30 +455,6 @@ class Cluster(Simulation):
             mark = "registered", request.broker_id, broker_epoch, request.incarnation_id.int
             self.metadata.find(mark, min(began, broker_epoch))
 
-    def fetch_replicas(self, number: int) -> None:
-        """What a broker follows, it fetches from who leads, now and then."""
-        broker = self.broker_node(number).broker
-        for key, follower in sorted(broker.followers.items(), key=lambda item: (item[0][0].int, item[0][1])):
-            if (request := broker.fetch_request(key)) is not None:
-                self.fetch_replica(number, follower.leader, request)
-        life = self.nodes[number].life
-        self.after(REPLICA_FETCH_MS, self.alive(number, life, partial(self.fetch_replicas, number)))
-
-    def fetch_replica(self, number: int, leader: int, request: FetchRequest) -> None:
-        broker = self.broker_node(number).broker
-
-        def served(call: int, _: Core) -> Sequence[object]:
-            response, effects = self.broker_node(leader).on_fetch(request, self.clock_ms(leader))
-            self.answer(call, response)
-            return effects
-
-        def fetched(response: FetchResponse | None, _: Core) -> Sequence[object]:
-            if response is not None:
-                broker.on_fetch_response(request, response)
-            return ()
-
-        self.exchange(number, leader, request, served, fetched)
-
     # The quiet after the chaos.
 
     def look_whether_recovered(self) -> None:
@@ -481,6 +475,7 @@ class Cluster(Simulation):
         late = [number for number in running if self.housekeeping.is_late(number, self.clock_ms(number))]
         if late:
             raise NotRecoveredError(f"nobody looks what is old: of {late}, after {QUIET_MS} ms of quiet")
+        look_whether_alike(self)
 
     def applied_end(self, number: int) -> int:
         if self.nodes[number].raft is None:
@@ -498,7 +493,8 @@ def broker_settings(number: int) -> BrokerSettings:
         retry_backoff_ms=ELECTION_MS // 5,
         retry_backoff_max_ms=ELECTION_MS,
         alter_partition_retry_ms=ELECTION_MS // 5,
-        replica_lag_time_max_ms=4 * REPLICA_FETCH_MS,
+        replica_lag_time_max_ms=4 * FETCH_MS,
+        replica_fetch_max_bytes=FETCH_BYTES,
         stops_when_stale=True,
     )
 

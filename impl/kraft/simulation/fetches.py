@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from impl.kraft.raft.messages import FetchRequest, Request
+from impl.kraft.errors import ErrorCode
+from impl.kraft.raft.log_ends import LogEnds
+from impl.kraft.raft.messages import FetchRequest, Request, Response
 from impl.kraft.raft.roles import Leader
 from impl.kraft.raft.voter import Voter
 from impl.kraft.simulation.invariants import BrokenRuleError
+
+ERRORS = (
+    ErrorCode.NONE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.INCONSISTENT_CLUSTER_ID,
+    ErrorCode.INVALID_REQUEST,
+)
 
 
 class Fetches:
@@ -23,9 +34,19 @@ class Fetches:
             self._asked[call] = request, now_ms
             self._latest[node, request.replica_id] = call
 
-    def answered(self, node: int, call: int, response: Any, now_ms: int) -> None:
-        """With what is new, if there is anything. One that another of the same replica follows waits no longer."""
+    def refused(self, node: int, call: int, response: Response) -> None:
+        """A follower goes by the error to whom it turns next."""
+        if self._asked.pop(call, None) is not None and response.error not in ERRORS:
+            raise BrokenRuleError(f"fetches are refused: node {node} says {response.error.name}")
+
+    def answered(self, node: int, call: int, response: Any, log: LogEnds, now_ms: int) -> None:
+        """With what is new, if there is anything. One that another of the same replica follows waits no longer.
+
+        log: of the leader. Who has nothing begins with its snapshot (KIP-630).
+        """
         request, asked_ms = self._asked.pop(call)
+        if request.fetch_offset == 0 and log.snapshots and response.records:
+            raise BrokenRuleError(f"fetches begin with a snapshot: node {node} has {log.snapshots}, and sends its log")
         is_new = bool(response.records) or response.high_watermark > request.high_watermark
         if not is_new and self._latest[node, request.replica_id] == call and now_ms - asked_ms < request.max_wait_ms:
             raise BrokenRuleError(

@@ -77,6 +77,8 @@ class Rules:
     def persist(self, node: int, state: ElectionState) -> None:
         before = self.persisted[node]
         self.hold(before.epoch <= state.epoch, "R10", f"node {node} goes back from epoch {before.epoch}")
+        is_next = state.voted_for != node or state.epoch <= before.epoch + 1
+        self.hold(is_next, "R10", f"node {node} stands in epoch {state.epoch}, after {before.epoch}")
         if state.voted_for is not None:
             given = self.votes.setdefault((node, state.epoch), state.voted_for)
             self.hold(given == state.voted_for, "R7", f"node {node} votes for {given} and {state.voted_for}")

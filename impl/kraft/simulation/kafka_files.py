@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from struct import Struct
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ INTERVAL_BYTES = 4096
 """index.interval.bytes: so much is behind an entry of the offset index at least."""
 FLUSH_POINT = re.compile(rb"(\d{20}) ([0-9a-f]{8})\n")
 _SEGMENT = re.compile(r"(\d{20})\.log")
+_EPOCHS = "leader-epoch-checkpoint"
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
 
@@ -88,11 +90,23 @@ def check_files(files: Mapping[str, bytes], directory: str, voters: Sequence[int
         require(max(spans, default=0) <= segment_ms, name, f"spans {max(spans, default=0)} ms")
         if name != segments[-1]:
             _check_indexes(name, base, found, own)
+        _check_epochs(name, found, own)
     for name, data in own.items():
         if match := _SNAPSHOT.fullmatch(name):
             _check_snapshot(name, int(match[2]), batches(name, data))
     if "quorum-state" in own:
         _check_quorum_state("quorum-state", own["quorum-state"], voters)
+
+
+def _check_epochs(name: str, found: Sequence[Batch], own: Mapping[str, bytes]) -> None:
+    """Each batch is of the epoch that `leader-epoch-checkpoint` has at its offset."""
+    version, count, *lines = own[_EPOCHS].decode().splitlines()
+    entries = [(int(epoch), int(start)) for epoch, start in (line.split(" ") for line in lines)]
+    is_rising = all(one[0] < other[0] and one[1] <= other[1] for one, other in pairwise(entries))
+    require((version, int(count)) == ("0", len(entries)) and is_rising, _EPOCHS, f"{entries} do not rise")
+    for batch in found:
+        epoch = max((epoch for epoch, start in entries if start <= batch.base_offset), default=None)
+        require(epoch == batch.epoch, name, f"a batch of epoch {batch.epoch} at {batch.base_offset}, not {epoch}")
 
 
 def _check_indexes(name: str, base: int, found: Sequence[Batch], own: Mapping[str, bytes]) -> None:
@@ -188,6 +202,7 @@ def _check_snapshot(path: str, epoch: int, found: Sequence[Batch]) -> None:
 
 def _check_quorum_state(path: str, data: bytes, voters: Sequence[int]) -> None:
     found = json.loads(data)
+    require(data == json.dumps(found, separators=(",", ":")).encode(), path, "it has spaces")
     names = {"clusterId", "leaderId", "leaderEpoch", "votedId", "appliedOffset", "currentVoters", "data_version"}
     require(found.keys() == names, path, f"it has {sorted(found)}")
     require((found["clusterId"], found["appliedOffset"], found["data_version"]) == ("", 0, 0), path, f"it has {found}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -28,6 +28,7 @@ from impl.kraft.raft.effects import (
     Timer,
     TruncateLog,
 )
+from impl.kraft.raft.errors import NotLeadingError
 from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Leader
 from impl.kraft.recovered import recovered_ends
@@ -37,7 +38,7 @@ from impl.kraft.simulation.contact import Contact
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.fetches import Fetches, look_at_parked
 from impl.kraft.simulation.histories import Clients, check
-from impl.kraft.simulation.invariants import NotRecoveredError, Rules
+from impl.kraft.simulation.invariants import BrokenRuleError, NotRecoveredError, Rules
 from impl.kraft.simulation.kafka_files import check_files
 from impl.kraft.simulation.majority import go_on
 from impl.kraft.simulation.rot import Rot, flip
@@ -162,6 +163,9 @@ class Simulation:
         stored = entries_of(log.read(log.start_offset))
         self.rules.start(number, storage.election, stored, log.start_offset)
         raft = Raft(self.raft_settings(number), storage.election, recovered_ends(storage))
+        epoch = 0 if storage.election is None else storage.election.epoch
+        is_kept = raft.voter.epoch == epoch or epoch < log.last_epoch
+        self.rules.hold(is_kept, "R10", f"node {number} begins in epoch {raft.voter.epoch}, not {epoch}")
         node.raft = self.core_of(raft, storage)
         self.note(number, "start", storage.election, log.end_offset)
         self.hand_in(number, lambda raft: raft.start(self.clock_ms(number)))
@@ -290,10 +294,11 @@ class Simulation:
                 self.asking.send(number, to, request)
                 self.send(number, to, request)
             case Answer(call=call, response=response):
+                self.fetches.refused(number, call, response)
                 self.answer(call, response)
             case AnswerFetch(call=call, response=response, offset=offset, max_bytes=max_bytes):
                 found = replace(response, records=storage.log.read(offset, max_bytes))
-                self.fetches.answered(number, call, found, self.clock_ms(number))
+                self.fetches.answered(number, call, found, raft.voter.log, self.clock_ms(number))
                 self.answer(call, found)
             case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
                 self.set_timer(number, timer, timer.value, at_ms + self.rng.randint(0, spread_ms), peer)
@@ -451,6 +456,9 @@ class Simulation:
 
         def appended(raft: Core) -> Effects:
             assert isinstance(raft, Raft)
+            with suppress(NotLeadingError):
+                raft.append(epoch - 1, records, now_ms)
+                raise BrokenRuleError(f"appends: node {number} takes one of epoch {epoch - 1} in epoch {epoch}")
             return raft.append(epoch, records, now_ms)
 
         self.hand_in(number, appended)

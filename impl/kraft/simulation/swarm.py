@@ -81,7 +81,7 @@ def swarm_of(rng: Random) -> Swarm:
 
 
 class Kind(StrEnum):
-    """What happens to a node at a step of the chaos. The values are fields of `Swarm`, but for the last two."""
+    """What happens to a node at a step of the chaos. The values are fields of `Swarm`, but for the last three."""
 
     APPEND = "append"
     RESIGN = "resign"
@@ -95,9 +95,10 @@ class Kind(StrEnum):
     BROKER_SHUT_DOWN = "broker_shut_down"
     ROT = "rot"
     STRANGER = "stranger"
+    PRODUCE = "produce"
 
 
-OF_BROKERS = (Kind.BROKER_KILL, Kind.BROKER_SHUT_DOWN)
+OF_BROKERS = (Kind.BROKER_KILL, Kind.BROKER_SHUT_DOWN, Kind.PRODUCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +208,20 @@ def cluster_plan_of(seed: int) -> Plan:
     more = (
         Step(at_ms, kind, rng.randrange(swarm.brokers), rng.randrange(1 << 30))
         for at_ms in range(swarm.tick_ms, swarm.chaos_ms, swarm.tick_ms)
-        for kind in OF_BROKERS
+        for kind in (Kind.BROKER_KILL, Kind.BROKER_SHUT_DOWN)
         if rng.randrange(100) < getattr(swarm, kind.value)
     )
-    steps = sorted((*schedule_of(rng, swarm), *more, *strangers_of(seed, swarm)), key=lambda step: step.at_ms)
+    chaos = (*schedule_of(rng, swarm), *more)  # drawn in this order
+    steps = sorted((*chaos, *strangers_of(seed, swarm), *producers_of(seed, swarm)), key=lambda step: step.at_ms)
     return Plan(seed, swarm, tuple(steps))
+
+
+def producers_of(seed: int, swarm: Swarm) -> tuple[Step, ...]:
+    """In every other run producers write to whatever a broker leads, and go on for a while in the quiet."""
+    rng = Random(f"producers {seed}")
+    if rng.randrange(2):
+        return ()
+    return tuple(
+        Step(at_ms, Kind.PRODUCE, rng.randrange(swarm.brokers), rng.randrange(1 << 30))
+        for at_ms in range(swarm.tick_ms, swarm.chaos_ms + QUIET_MS // 2, rng.choice([20, 100]))
+    )

@@ -283,6 +283,63 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
         "voter.send(other, next_fetch(voter, max_wait_ms=0))",
         "pass",
     ),
+    # Between replicas of a partition.
+    "a leader reckons with the ISR that it asks for": (
+        "PartitionLeader.maximal_isr",
+        "self.pending_change is None",
+        "True",
+    ),
+    "what is committed the whole ISR has": (
+        "PartitionLeader.replicated_offset",
+        "follower.log_end_offset if follower is not None else 0",
+        "follower.log_end_offset if follower is not None else offset",
+    ),
+    "who joins the ISR has what is committed": (
+        "PartitionLeader.may_join",
+        "follower.log_end_offset >= max(self.log.high_watermark, self.epoch_start_offset)",
+        "True",
+    ),
+    "who joins the ISR has what was there when the leader began": (
+        "PartitionLeader.may_join",
+        "max(self.log.high_watermark, self.epoch_start_offset)",
+        "self.log.high_watermark",
+    ),
+    "a leader sees where a follower's log parts from its own": (
+        "PartitionLeader.divergence",
+        "end.epoch < request.last_fetched_epoch or end.end_offset < request.fetch_offset",
+        "False",
+    ),
+    "a follower cuts what its leader has not": (
+        "PartitionFollower.fetched",
+        "log.truncate(min(own.end_offset, response.diverging.end_offset))",
+        "pass",
+    ),
+    "a follower cuts no more than that": (
+        "PartitionFollower.fetched",
+        "log.truncate(min(own.end_offset, response.diverging.end_offset))",
+        "log.truncate(0)",
+    ),
+    "a follower knows of no more committed than it has": (
+        "PartitionFollower.fetched",
+        "min(response.high_watermark, log.end_offset)",
+        "response.high_watermark",
+    ),
+    "an answer is of the epoch and offset that were asked for": (
+        "PartitionFollower.fetched",
+        "self.leader_epoch == request.current_leader_epoch and log.end_offset == request.fetch_offset",
+        "True",
+    ),
+    "a fetch is of the leader's epoch": (
+        "Broker.fetch_error",
+        "request.current_leader_epoch != leader.leader_epoch",
+        "False",
+    ),
+    "a leader looks who is late": ("Broker.expire_isr", "leader.ask_to_remove(late)", "pass"),
+    "a leader goes on to commit once its ISR is smaller": (
+        "Broker._high_watermark_due",
+        "leader.replicated_offset <= leader.log.high_watermark",
+        "True",
+    ),
 }
 """By the rule that is left out, of nodes and of what they decide: as above. Runs of clusters find them."""
 

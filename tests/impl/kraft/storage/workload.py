@@ -11,12 +11,12 @@ from uuid import UUID
 from impl.kraft.simulation.kafka_files import check_files
 from impl.kraft.storage.batches import Record, RecordBatch, decode, encode, size_of
 from impl.kraft.storage.directories import PARTITION, format_directories
-from impl.kraft.storage.disk import Disk, read_whole
+from impl.kraft.storage.disk import TEMPORARY, Disk, read_whole
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.errors import LogUseError
 from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
-from impl.kraft.storage.snapshots import Snapshots, name_of
+from impl.kraft.storage.snapshots import PART, Snapshots, name_of
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
 from tests.impl.kraft.storage.ledger import BrokenPromise, Entry, Ledger
 
@@ -62,6 +62,9 @@ class Worker:
         self.storage = QuorumStorage.open(self.disk, self.root, self.settings)
         self.ledger.check(self.storage, excused_from)
         self.began = self.ledger.end
+        left = [name for name in self.disk.names(DIRECTORY) if name.endswith((PART, TEMPORARY, ".tail"))]
+        if left:
+            raise BrokenPromise(f"a start leaves {left}")
         return self
 
     def persist(self) -> None:
@@ -92,7 +95,7 @@ class Worker:
             time_ms = wide.randrange(1_000)
             if wide.randrange(3):
                 values = [*values, wide.randbytes(70_000 if wide.randrange(40) == 0 else wide.choice([2_100, 5_000]))]
-        records = tuple(Record(value, timestamp_delta_ms=time_ms % 7 * at) for at, value in enumerate(values))
+        records = tuple(Record(value, timestamp_delta_ms=(time_ms % 7 - 3) * at) for at, value in enumerate(values))
         if self.is_even:
             records = padded(records)
         data = encode(RecordBatch(begin, epoch, time_ms, records))
@@ -135,6 +138,7 @@ class Worker:
             "a snapshot of more than there is": lambda: storage.create_snapshot((ledger.end + 1, epoch), 0, now_ms=0),
             "a cut before the start": lambda: storage.truncate(ledger.start - 1),
             "another snapshot than comes": lambda: storage.freeze((ledger.end + 2, epoch)),
+            "the start from a snapshot that is not there": lambda: storage.install((ledger.end + 2, epoch)),
         }
         coming = (ledger.end + 1, epoch)
         storage.receive(coming, 0, b"of a snapshot")
@@ -172,6 +176,8 @@ class Worker:
             pending.run()
             self.append()
         else:
+            if self.wide is not None and self.wide.randrange(2):
+                self.truncate()  # what is appended in its place is not part of it either
             self.append()
             pending.run()  # this fsync covers the append, too, and may not be credited with it
         end = self.storage.finish_flush(pending)
@@ -238,6 +244,8 @@ class Worker:
             receiver.freeze()
         ledger.snapshots[snapshot_id] = ledger.coming.pop(snapshot_id)
         self.storage.install(snapshot_id)
+        if self.storage.log.flushed_end != snapshot_id[0]:
+            raise BrokenPromise(f"a log that starts at {snapshot_id} is flushed up to {self.storage.log.flushed_end}")
         ledger.versions, ledger.start, ledger.installing = [()], snapshot_id[0], None
 
     def _snapshot_bytes(self, snapshot_id: tuple[int, int]) -> bytes:
