@@ -100,10 +100,11 @@ def check_files(files: Mapping[str, bytes], directory: str, voters: Sequence[int
 
 def _check_epochs(name: str, found: Sequence[Batch], own: Mapping[str, bytes]) -> None:
     """Each batch is of the epoch that `leader-epoch-checkpoint` has at its offset."""
-    version, count, *lines = own[_EPOCHS].decode().splitlines()
+    version, count, *lines = own.get(_EPOCHS, b"none\n0").decode().splitlines()
     entries = [(int(epoch), int(start)) for epoch, start in (line.split(" ") for line in lines)]
     is_rising = all(one[0] < other[0] and one[1] <= other[1] for one, other in pairwise(entries))
-    require((version, int(count)) == ("0", len(entries)) and is_rising, _EPOCHS, f"{entries} do not rise")
+    require((version, int(count)) == ("0", len(entries)), _EPOCHS, f"version {version}, {count} entries")
+    require(is_rising, _EPOCHS, f"{entries} do not rise")
     for batch in found:
         epoch = max((epoch for epoch, start in entries if start <= batch.base_offset), default=None)
         require(epoch == batch.epoch, name, f"a batch of epoch {batch.epoch} at {batch.base_offset}, not {epoch}")

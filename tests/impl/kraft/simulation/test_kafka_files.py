@@ -20,6 +20,7 @@ VOTERS = (1, 2, 3)
 FIRST = f"{DIRECTORY}/{0:020}"
 SNAPSHOT = f"{DIRECTORY}/{3:020}-{1:010}.checkpoint"
 STATE = f"{DIRECTORY}/quorum-state"
+EPOCHS = f"{DIRECTORY}/leader-epoch-checkpoint"
 Files = dict[str, bytes]
 
 
@@ -66,7 +67,7 @@ def flipped(path: str, at: int) -> Callable[[Files], None]:
 
 def state(**fields: object) -> Callable[[Files], None]:
     def change(found: Files) -> None:
-        found[STATE] = json.dumps({**json.loads(found[STATE]), **fields}).encode()
+        found[STATE] = json.dumps({**json.loads(found[STATE]), **fields}, separators=(",", ":")).encode()
 
     return change
 
@@ -95,6 +96,12 @@ DAMAGES: dict[str, Callable[[Files], None]] = {
     "a cluster id": state(clusterId="x"),
     "a vote for nobody": state(votedId=-2),
     "a field more": state(more=1),
+    "a space": changed(STATE, lambda data: data.insert(1, 32)),
+    "no epochs": without(EPOCHS),
+    "an epoch": changed(EPOCHS, lambda data: data.__setitem__(slice(4, 5), b"2")),
+    "the start of an epoch": changed(EPOCHS, lambda data: data.__setitem__(slice(6, 7), b"3")),
+    "an epoch twice": changed(EPOCHS, lambda data: data.__setitem__(slice(2, None), b"2\n1 0\n1 3\n")),
+    "more epochs than are said": changed(EPOCHS, lambda data: data.extend(b"2 9\n")),
 }
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from impl.kraft.errors import ErrorCode
-from impl.kraft.raft import elections, leader
-from impl.kraft.raft.effects import Claim, Committed
-from impl.kraft.raft.roles import Leader, Resigned
+from impl.kraft.raft import Raft, RaftSettings, elections, leader
+from impl.kraft.raft.effects import Answer, Claim, Committed
+from impl.kraft.raft.log_ends import LogEnds
+from impl.kraft.raft.messages import FetchResponse
+from impl.kraft.raft.roles import Candidate, Leader, Resigned
 from impl.kraft.raft.voter import Voter
 from impl.kraft.simulation.shrinking import failure
 from impl.kraft.simulation.swarm import cluster_plan_of, plan_of
@@ -84,6 +86,47 @@ def without_voters(state: ElectionState) -> ElectionState:
     return replace(state, voters=())
 
 
+def an_epoch_is_left_out(patch: pytest.MonkeyPatch) -> None:
+    def stand(voter: Voter) -> None:
+        voter.persist(ElectionState(voter.epoch + 2, None, voter.node_id, voter.settings.voters))
+        voter.role = Candidate(frozenset({voter.node_id}))
+        voter.await_leader()
+        elections.ask(voter)
+
+    patch.setattr(elections, "stand", stand)
+
+
+def a_start_uses_an_epoch_up(patch: pytest.MonkeyPatch) -> None:
+    begin = Raft.__init__
+
+    def used_up(raft: Raft, settings: RaftSettings, stored: ElectionState | None, log: LogEnds) -> None:
+        begin(raft, settings, stored, log)
+        if stored is not None and stored.epoch == log.last_epoch:
+            raft.voter.enter_epoch(stored.epoch + 1, None)
+
+    patch.setattr(Raft, "__init__", used_up)
+
+
+def an_append_of_another_epoch(patch: pytest.MonkeyPatch) -> None:
+    append = Raft.append
+    patch.setattr(Raft, "append", lambda raft, epoch, records, now_ms: append(raft, raft.voter.epoch, records, now_ms))
+
+
+def fetches_are_refused_otherwise(patch: pytest.MonkeyPatch) -> None:
+    leave = Voter.leave_office
+
+    def leave_saying_something_else(voter: Voter) -> None:
+        leave(voter)
+        voter.effects = [
+            replace(one, response=replace(one.response, error=ErrorCode.INVALID_TOPIC_EXCEPTION))
+            if isinstance(one, Answer) and isinstance(one.response, FetchResponse)
+            else one
+            for one in voter.effects
+        ]
+
+    patch.setattr(Voter, "leave_office", leave_saying_something_else)
+
+
 BROKEN: dict[str, tuple[Patch, str]] = {
     "nothing is news": (nothing_is_news, "fetches are answered"),
     "fetches do not wait": (fetches_do_not_wait, "fetches wait"),
@@ -94,6 +137,10 @@ BROKEN: dict[str, tuple[Patch, str]] = {
     "a resignation is not heard": (a_resignation_is_not_heard, "nobody takes over"),
     "all must have it": (all_must_have_it, "a majority elects nobody"),
     "the voters are not told": (the_voters_are_not_told, "NotKafkaError"),
+    "an epoch is left out": (an_epoch_is_left_out, "R10"),
+    "a start uses an epoch up": (a_start_uses_an_epoch_up, "R10"),
+    "an append of another epoch": (an_append_of_another_epoch, "appends"),
+    "fetches are refused as they may not be": (fetches_are_refused_otherwise, "fetches are refused"),
 }
 
 
