@@ -29,7 +29,7 @@ def end_as_by_ctrl_c() -> None:
 
     def end(number: int, frame: FrameType | None) -> None:
         if os.getpid() != process:  # forked, and not yet at `leave_to_parent`
-            os._exit(128 + number)
+            return
         if not _stops:
             raise KeyboardInterrupt
         _stops[-1]()
@@ -57,10 +57,12 @@ def stopped_by(stop: Callable[[], None]) -> Iterator[None]:
 
 
 def leave_to_parent() -> None:
-    """In a forked worker: Ctrl-C is the parent's business, SIGTERM ends the worker, and so does the parent's death."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for number in _ENDING:
-        signal.signal(number, signal.SIG_DFL)
+    """In a forked worker: Ctrl-C, SIGTERM and SIGHUP are the parent's business; its death ends the worker.
+
+    All three may come to every process of a group at once (a terminal, `timeout`, systemd).
+    """
+    for number in (signal.SIGINT, *_ENDING):
+        signal.signal(number, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
 

@@ -271,8 +271,14 @@ def test_a_dumb_terminal_gets_plain_lines() -> None:
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_sigterm_does_what_ctrl_c_does(tmp_path: Path, arguments: tuple[str, ...], heard: str, said: str) -> None:
-    """Even where Ctrl-C is ignored, as in a job that a script put in the background; and nothing is left behind."""
+@pytest.mark.parametrize("to_all", [False, True], ids=["to one", "to all"])
+def test_sigterm_does_what_ctrl_c_does(
+    tmp_path: Path, arguments: tuple[str, ...], heard: str, said: str, to_all: bool
+) -> None:
+    """Even where Ctrl-C is ignored, as in a job that a script put in the background; and nothing is left behind.
+
+    to_all: workers get it, too, as from `timeout` and systemd.
+    """
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     given = [str(tmp_path / a) if a == "saved" else a for a in arguments]
@@ -281,7 +287,7 @@ def test_sigterm_does_what_ctrl_c_does(tmp_path: Path, arguments: tuple[str, ...
     while heard not in process.stderr.readline():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    process.send_signal(signal.SIGTERM)
+    os.killpg(process.pid, signal.SIGTERM) if to_all else process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 3
     assert said in out
