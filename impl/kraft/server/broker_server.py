@@ -7,6 +7,7 @@ import logging
 import random
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -38,6 +39,7 @@ from impl.kraft.server.following import Following
 from impl.kraft.server.peers import Peers
 from impl.kraft.server.placing import Placing
 from impl.kraft.server.replica_logs import StoredReplicaLogs
+from impl.kraft.server.replica_trace import ReplicaTrace
 from impl.kraft.server.server import SCRAPE_S, clock
 from impl.kraft.server.settings import addresses_of, raft_settings, registered, snapshot_settings, storage_settings
 from impl.kraft.server.steps import Steps
@@ -85,6 +87,13 @@ def broker_of(
     return Broker(settings, uuid4(), logs.load(), logs)
 
 
+def logs_of(configuration: Configuration, disk: RealDisk) -> StoredReplicaLogs:
+    """Raises OSError where its trace cannot be written."""
+    path = configuration.trace_file
+    trace = None if path is None else ReplicaTrace(Path(path), configuration.node_id)
+    return StoredReplicaLogs(disk, configuration.log_dirs, trace)
+
+
 def endpoints_of(configuration: Configuration) -> tuple[Endpoint, ...]:
     """Where others find a broker, as it registers: each of its listeners, as it is advertised if it is."""
     advertised = {one.name: one for one in configuration.advertised_listeners}
@@ -109,7 +118,7 @@ class BrokerRuntime:
             configuration.controller_quorum_request_timeout_ms, MOST_ANSWER_BYTES, lambda: node.leader, access,
         )  # fmt: skip
         self._placing = Placing(node.broker, logs, self._channel, log_dirs)
-        self._steps = Steps(node, self._loop)
+        self._steps = Steps(node, self._loop, logs.trace)
         told = ClusterTold(self._steps, cluster_id)
         name = configuration.inter_broker_listener
         self._following = Following(
@@ -209,6 +218,8 @@ class BrokerRuntime:
     def _look(self) -> None:
         """Between two steps: what the last one has made possible, or necessary."""
         broker = self._node.broker
+        if self._logs.trace is not None:
+            self._logs.trace.look(broker)
         if not self._is_recovered and broker.state is BrokerState.RECOVERY and broker.broker_epoch is not None:
             self._is_recovered = True  # the logs were, before the first step
             self._loop.post(self._node.recovered, first=True)
@@ -277,7 +288,7 @@ class BrokerServer(BrokerRuntime):
             self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir, storage_settings(configuration))
             undone.callback(self._storage.close)
             bootstrap = read_bootstrap_records(disk, configuration.metadata_log_dir)
-            logs = StoredReplicaLogs(disk, configuration.log_dirs)
+            logs = logs_of(configuration, disk)
             log_dirs = ids_of(identities, configuration.log_dirs)
             node = self._made(configuration, cluster_id, logs, log_dirs)
             super().__init__(configuration, node, logs, cluster_id, bootstrap, clock_ms, log_dirs)

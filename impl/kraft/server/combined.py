@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from impl.kraft.config.configuration import Configuration
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import Applied, BrokerEffects, HostedBroker
-from impl.kraft.server.broker_server import BrokerRuntime, broker_of, require_served
-from impl.kraft.server.replica_logs import StoredReplicaLogs
+from impl.kraft.server.broker_server import BrokerRuntime, broker_of, logs_of, require_served
 from impl.kraft.server.server import ControllerServer, clock
 from impl.kraft.storage.directories import ids_of
 from impl.kraft.storage.real_disk import RealDisk
@@ -26,7 +25,7 @@ class HostedBrokerServer(BrokerRuntime):
         """Raises ConfigError, StorageError."""
         require_served(configuration)
         self._host = host
-        logs = StoredReplicaLogs(disk, configuration.log_dirs)
+        logs = logs_of(configuration, disk)
         log_dirs = ids_of(host.identities, configuration.log_dirs)
         broker = broker_of(configuration, host.cluster_id, logs, log_dirs)
         node = HostedBroker(host.raft, broker, MetadataCodec())

@@ -143,6 +143,10 @@ class Fetching:
             for _, request in asked:
                 answer, further = node.on_fetch(request, now_ms)
                 answers.append(answer)
+                if self._steps.trace is not None and answer.error is ErrorCode.NONE:
+                    leader, follower = node.broker.leaders[request.key], request.replica_id
+                    offset = leader.followers[follower].log_end_offset
+                    self._steps.trace.serve(request.key, leader.leader_epoch, follower, offset)
                 effects += further
             return answers, effects
 
@@ -153,6 +157,8 @@ class Fetching:
         for (_, request), answer in zip(asked, answers, strict=True):
             if answer.error is ErrorCode.NONE:
                 self._told[request.replica_id, request.key] = answer.high_watermark
+        if self._steps.trace is not None:
+            self._steps.trace.look(node.broker)
         found = [(one, _of_core(one, answer)) for (one, _), answer in zip(asked, answers, strict=True)]
         return _fetched(WireErrorCode.none, found)
 

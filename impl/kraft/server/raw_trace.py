@@ -25,24 +25,37 @@ from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.storage import QuorumStorage
 
 
-class RawTrace:
-    """Appended to a file. Any method raises OSError."""
+class RawFile:
+    """Lines of a process, appended to a file. Any method raises OSError."""
 
-    def __init__(self, path: Path, node: int, voters: tuple[int, ...]) -> None:
+    def __init__(self, path: Path, node: int) -> None:
         self._file = path.open("ab", buffering=0)
-        self._node, self._voters = node, voters
+        self._node = node
         self._process, self._number = time.monotonic_ns(), 0
-        self._committed = 0
-        self._seen: tuple[type[Role], ElectionState, Mapping[int, int]] | None = None
 
     def close(self) -> None:
         self._file.close()
+
+    def write(self, event: str, **fields: Any) -> None:
+        self._number += 1
+        about = {"node": self._node, "process": self._process, "number": self._number, "mono_ns": time.monotonic_ns()}
+        self._file.write(msgspec.json.encode({**about, "event": event, **fields}) + b"\n")
+
+
+class RawTrace(RawFile):
+    """Of a voter."""
+
+    def __init__(self, path: Path, node: int, voters: tuple[int, ...]) -> None:
+        super().__init__(path, node)
+        self._voters = voters
+        self._committed = 0
+        self._seen: tuple[type[Role], ElectionState, Mapping[int, int]] | None = None
 
     def started(self, storage: QuorumStorage) -> None:
         """What is on the disk of a process that has recovered it."""
         log = storage.log
         found = entries_of(log.read(log.start_offset))
-        self._write(
+        self.write(
             "started", voters=self._voters, election=election_of(storage.election), start_offset=log.start_offset,
             batches=found,
         )  # fmt: skip
@@ -51,13 +64,13 @@ class RawTrace:
         """An effect is about to be carried out."""
         match effect:
             case Persist(state=state):
-                self._write("persisting", election=election_of(state))
+                self.write("persisting", election=election_of(state))
             case AppendToLog(data=data):
-                self._write("appended", batches=entries_of(data))
+                self.write("appended", batches=entries_of(data))
             case TruncateLog(end_offset=end_offset):
-                self._write("truncated", end_offset=end_offset)
+                self.write("truncated", end_offset=end_offset)
             case InstallSnapshot(snapshot_id=snapshot_id):
-                self._write("installed", snapshot_id=snapshot_id)
+                self.write("installed", snapshot_id=snapshot_id)
             case Send(request=request):
                 self.committed(voter)
                 self._sent(request)
@@ -67,21 +80,21 @@ class RawTrace:
     def _sent(self, request: Request) -> None:
         match request:
             case FetchRequest(fetch_offset=offset):
-                self._write("fetched", offset=offset)
+                self.write("fetched", offset=offset)
             case VoteRequest(pre_vote=False, epoch=epoch, last_offset=end_offset):
-                self._write("asked_for_vote", epoch=epoch, end_offset=end_offset)
+                self.write("asked_for_vote", epoch=epoch, end_offset=end_offset)
 
     def persisted(self, state: ElectionState) -> None:
-        self._write("persisted", election=election_of(state))
+        self.write("persisted", election=election_of(state))
 
     def flushed(self, end_offset: int) -> None:
-        self._write("flushed", end_offset=end_offset)
+        self.write("flushed", end_offset=end_offset)
 
     def committed(self, voter: Voter) -> None:
         """Nobody hears of anything before it is written what this voter takes for committed."""
         if voter.high_watermark > self._committed:
             self._committed = voter.high_watermark
-            self._write("committed", end_offset=self._committed, voter=view_of(voter))
+            self.write("committed", end_offset=self._committed, voter=view_of(voter))
 
     def saw(self, voter: Voter) -> None:
         """All that a step has led to is done: how the voter is then, where that has changed."""
@@ -89,12 +102,7 @@ class RawTrace:
         seen = type(voter.role), voter.election, ends_of(voter)
         if seen != self._seen:
             self._seen = seen
-            self._write("seen", voter=view_of(voter))
-
-    def _write(self, event: str, **fields: Any) -> None:
-        self._number += 1
-        about = {"node": self._node, "process": self._process, "number": self._number, "mono_ns": time.monotonic_ns()}
-        self._file.write(msgspec.json.encode({**about, "event": event, **fields}) + b"\n")
+            self.write("seen", voter=view_of(voter))
 
 
 def election_of(state: ElectionState | None) -> dict[str, int | None] | None:

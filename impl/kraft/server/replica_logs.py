@@ -13,7 +13,8 @@ from uuid import UUID
 from impl.kraft.broker import EpochEnd, LogEntry, ReplicaLog
 from impl.kraft.image import PartitionKey
 from impl.kraft.server.producers import Producers
-from impl.kraft.storage.batches import LENGTH_END, OF_PRODUCERS, header_at
+from impl.kraft.server.replica_trace import ReplicaTrace
+from impl.kraft.storage.batches import LENGTH_END, OF_PRODUCERS, Entry, Header, header_at
 from impl.kraft.storage.directories import PARTITION, decode_id, encode_id
 from impl.kraft.storage.disk import TEMPORARY, read_whole, write_durably
 from impl.kraft.storage.errors import StorageError
@@ -44,7 +45,10 @@ class StoredReplicaLog:
         """Raises BatchError for what is no batch, and OSError."""
         for entry in entries:
             data = placed(entry.value, self.log.end_offset, entry.leader_epoch)
-            self.producers.note(self.log.append(header_at(data, attributes=OF_PRODUCERS), data))
+            self._write(header_at(data, attributes=OF_PRODUCERS), data)
+
+    def _write(self, header: Header, data: bytes) -> None:
+        self.producers.note(self.log.append(header, data))
 
     def read(self, offset: int, max_bytes: int) -> tuple[LogEntry, ...]:
         batches = self.log.batches_from(offset, max_bytes)
@@ -60,6 +64,36 @@ class StoredReplicaLog:
 
     def copy(self) -> StoredReplicaLog:
         raise TypeError("a log on a disk is its process's own, and has no copy")
+
+
+class TracedReplicaLog(StoredReplicaLog):
+    """One that tells a trace what is about to be done to it, and when its high watermark is another one."""
+
+    def __init__(self, log: PartitionLog, key: PartitionKey, trace: ReplicaTrace) -> None:
+        self._key, self._trace, self._high_watermark = key, trace, 0
+        super().__init__(log)
+
+    @property
+    def high_watermark(self) -> int:
+        return self._high_watermark
+
+    @high_watermark.setter
+    def high_watermark(self, offset: int) -> None:
+        if offset != self._high_watermark:
+            self._high_watermark = offset
+            self._trace.moved(self._key)
+
+    def truncate(self, offset: int) -> None:
+        self._trace.truncate(self._key, offset)
+        super().truncate(offset)
+
+    def _write(self, header: Header, data: bytes) -> None:
+        self._trace.append(self._key, entry_of(header))
+        super()._write(header, data)
+
+
+def entry_of(header: Header) -> Entry:
+    return Entry(header.end_offset, header.epoch, header.crc)
 
 
 def placed(data: bytes, offset: int, leader_epoch: int) -> bytes:
@@ -80,10 +114,13 @@ class _Folder:
 
 
 class StoredReplicaLogs:
-    """The folders of log directories that are formatted and locked. A new one is made where there are fewest."""
+    """The folders of log directories that are formatted and locked. A new one is made where there are fewest.
 
-    def __init__(self, disk: RealDisk, directories: Sequence[str]) -> None:
-        self._disk, self._directories = disk, directories
+    trace: of what is done to them.
+    """
+
+    def __init__(self, disk: RealDisk, directories: Sequence[str], trace: ReplicaTrace | None = None) -> None:
+        self._disk, self._directories, self.trace = disk, directories, trace
         self._folders: dict[PartitionKey, _Folder] = {}
 
     def load(self) -> dict[PartitionKey, ReplicaLog]:
@@ -100,6 +137,10 @@ class StoredReplicaLogs:
                             f"{self._folders[key].path} and {path} are of one replica: move one elsewhere"
                         )
                     found[key] = self._opened(key, directory, name)
+        if self.trace is not None:
+            self.trace.found({
+                key: [entry_of(batch.header) for batch in folder.log.batches] for key, folder in self._folders.items()
+            })  # fmt: skip
         return found
 
     def create(self, key: PartitionKey, topic: str) -> StoredReplicaLog:
@@ -120,6 +161,8 @@ class StoredReplicaLogs:
         folder = self._folders.pop(key, None)
         if folder is None:
             return
+        if self.trace is not None:
+            self.trace.delete(key)
         folder.log.close()
         for name in sorted(self._disk.names(folder.path), key=METADATA.__eq__):  # a crash leaves what can be loaded
             self._disk.delete(f"{folder.path}/{name}")
@@ -137,10 +180,12 @@ class StoredReplicaLogs:
                 folder.log.flush()
             folder.log.close()
         self._folders.clear()
+        if self.trace is not None:
+            self.trace.close()
 
     def _opened(self, key: PartitionKey, directory: str, name: str) -> StoredReplicaLog:
         folder = self._folders[key] = _Folder(directory, name, PartitionLog(self._disk, f"{directory}/{name}"))
-        return StoredReplicaLog(folder.log)
+        return StoredReplicaLog(folder.log) if self.trace is None else TracedReplicaLog(folder.log, key, self.trace)
 
     def _topic_id(self, folder: str) -> UUID:
         path = f"{folder}/{METADATA}"

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from impl.kraft.fields import InvalidFieldError
 from impl.kraft.node import BrokerEffect, BrokerEffects, BrokerNode, HostedBroker
+from impl.kraft.server.replica_trace import ReplicaTrace
 from impl.kraft.server.waiting import Waiting
 from impl.runtime.loop import CoreLoop
 from impl.runtime.wire import WireError
@@ -16,10 +17,12 @@ T = TypeVar("T")
 
 
 class Steps:
-    """node: to be read at any time, and changed in steps alone."""
+    """node: to be read at any time, and changed in steps alone. trace: of its replicas."""
 
-    def __init__(self, node: BrokerNode | HostedBroker, loop: CoreLoop[BrokerEffect]) -> None:
-        self.node, self._loop = node, loop
+    def __init__(
+        self, node: BrokerNode | HostedBroker, loop: CoreLoop[BrokerEffect], trace: ReplicaTrace | None = None
+    ) -> None:
+        self.node, self._loop, self.trace = node, loop, trace
         self.waiting = Waiting()
 
     async def take(self, step: Callable[[int], tuple[T, BrokerEffects]]) -> T:

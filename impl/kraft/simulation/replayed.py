@@ -1,29 +1,37 @@
-"""Raw traces of the voters of a real cluster, held to the rules of the quorum at every event, as a simulation is.
+"""Raw traces of a real cluster, held to the rules of the quorum and of replicas at every event, as a simulation is.
 
 All processes ran on one machine, whose clock orders what they have written (`impl.kraft.server` writes it).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
+from impl.kraft.image import PartitionKey
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import FetchRequest, VoteRequest
 from impl.kraft.raft.roles import Follower, Leader, Role, Unattached
 from impl.kraft.raft.settings import RaftSettings
 from impl.kraft.raft.voter import Voter
 from impl.kraft.simulation.invariants import Rules
+from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.storage.batches import Entry
 from impl.kraft.storage.election import ElectionState
 
 Event = dict[str, Any]
+OF_BROKERS = frozenset({
+    "logs_found", "metadata_applied", "batch_written", "log_cut", "log_deleted", "leads", "follows", "fetch_served",
+    "high_watermark",
+})  # fmt: skip
 
 
 class RawTraceError(ValueError):
-    """Lines that no voter writes. The message says where."""
+    """Lines that no node writes. The message says where."""
 
 
 def merged(files: Iterable[tuple[str, bytes]]) -> list[Event]:
@@ -38,7 +46,7 @@ def merged(files: Iterable[tuple[str, bytes]]) -> list[Event]:
                 event = msgspec.json.decode(line)
                 found.append(event | {"at": (int(event["mono_ns"]), int(event["number"])), "line": f"{name}:{number}"})
             except (msgspec.DecodeError, TypeError, KeyError, ValueError) as error:
-                raise RawTraceError(f"{name}, line {number}: no event of a voter ({error})") from None
+                raise RawTraceError(f"{name}, line {number}: no event of a node ({error})") from None
     return sorted(found, key=lambda event: event["at"])
 
 
@@ -50,16 +58,57 @@ def voters_of(events: Iterable[Event]) -> tuple[int, ...]:
     raise RawTraceError("no process starts in these traces: the first line of each says who is a voter")
 
 
+def is_of_broker(event: Event) -> bool:
+    return event.get("event") in OF_BROKERS
+
+
 def hold(events: Sequence[Event], rules: Rules) -> None:
-    """Hand events to rules of as many voters. Raises BrokenRuleError, RawTraceError; each says at which line."""
-    handing = _Handing(voters_of(events), rules)
+    """Hand events of voters to rules of as many. Raises BrokenRuleError, RawTraceError; each says at which line."""
+    _hand(events, _Handing(voters_of(events), rules).hand)
+
+
+def hold_replicas(events: Iterable[Event], rules: ReplicaRules) -> None:
+    """Hand events of brokers to rules of their replicas. Raises BrokenRuleError, RawTraceError, as `hold`."""
+    _hand(events, partial(hand_of_broker, rules))
+
+
+def _hand(events: Iterable[Event], hand: Callable[[Event], None]) -> None:
     for event in events:
         try:
-            handing.hand(event)
+            hand(event)
         except AssertionError as error:
             raise type(error)(f"{event['line']}: {error}") from None
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise RawTraceError(f"{event['line']}: no event of a voter ({error!r})") from None
+            raise RawTraceError(f"{event['line']}: no event of a node ({error!r})") from None
+
+
+def hand_of_broker(rules: ReplicaRules, event: Event) -> None:
+    broker = event["node"]
+    match event["event"]:
+        case "logs_found":
+            rules.start(broker, {_key(log): _entries(log) for log in event["logs"]})
+        case "metadata_applied":
+            rules.apply(broker, event["offset"])
+        case "batch_written":
+            rules.append(broker, _key(event), _entries(event))
+        case "log_cut":
+            rules.truncate(broker, _key(event), event["end_offset"])
+        case "log_deleted":
+            rules.delete(broker, _key(event))
+        case "leads":
+            rules.lead(broker, _key(event), event["leader_epoch"], is_recovering=event["is_recovering"])
+        case "follows":
+            rules.follow(broker, _key(event), event["leader_epoch"])
+        case "fetch_served":
+            rules.serve(_key(event), event["leader_epoch"], event["follower"], event["offset"])
+        case "high_watermark":
+            rules.commit(broker, _key(event), event["offset"], event["isr"])
+        case other:
+            raise ValueError(f"unknown event {other}")
+
+
+def _key(event: Event) -> PartitionKey:
+    return UUID(event["topic_id"]), event["partition"]
 
 
 class _Handing:

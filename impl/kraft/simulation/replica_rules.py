@@ -4,8 +4,9 @@ D1 one leader in a leader epoch. D2 the same offset and leader epoch: the same b
 leader takes for committed is in the log of every member of the ISR that it reckons with, and nobody takes more for
 committed. D4 whoever leads in the newest epoch has all that was ever committed. D5 what is committed is not cut. D6 a
 fetch tells of nothing that its sender has not. D7 a process that comes back has what was in its log. D8 the ISR, as it
-is decided, has all that is committed, and the leader of that epoch reckons with all of it (S12). An unclean election
-may lose what was committed: from then on that is what its leader has.
+is decided, has all that is committed, and the leader of that epoch reckons with all of it (S12). D9 a broker acts on
+metadata that does not go back while its process runs. An unclean election may lose what was committed: from then on
+that is what its leader has.
 """
 
 from __future__ import annotations
@@ -64,12 +65,14 @@ class ReplicaRules:
 
     def __init__(self) -> None:
         self.partitions: dict[PartitionKey, PartitionSeen] = {}
+        self._applied: dict[int, int] = {}
 
     def of(self, key: PartitionKey) -> PartitionSeen:
         return self.partitions.setdefault(key, PartitionSeen())
 
     def start(self, broker: int, logs: dict[PartitionKey, list[Entry]]) -> None:
         """A process has found these logs. What the last one was writing when it ended may be there, or not."""
+        self._applied[broker] = -1
         for key, partition in self.partitions.items():
             if broker in partition.replicas and key not in logs:
                 _hold(not partition.replicas[broker].entries, "D7", key, f"broker {broker} has lost its log")
@@ -80,6 +83,13 @@ class ReplicaRules:
             is_uncut = found == replica.entries + replica.cut
             _hold((is_kept and len(found) == shared) or is_uncut, "D7", key, f"broker {broker} has another log")
             self.of(key).replicas[broker] = ReplicaSeen(found, kept=len(found))
+
+    def apply(self, broker: int, offset: int) -> None:
+        """It acts on the metadata up to here; -1: not any more, as it is not registered there."""
+        before = self._applied.get(broker, -1)
+        if offset < before and offset >= 0:
+            raise BrokenRuleError(f"D9: broker {broker} goes back from {before} to {offset}")
+        self._applied[broker] = max(offset, before)
 
     def append(self, broker: int, key: PartitionKey, entries: Iterable[Entry]) -> None:
         """Batches are being written."""

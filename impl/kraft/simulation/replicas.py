@@ -44,6 +44,7 @@ class Replicas:
     def look_at(self, broker: Broker, decided: Image) -> None:
         """After each step of a broker. decided: what is committed. Raises BrokenRuleError."""
         number = broker.broker_id
+        self.rules.apply(number, broker.applied_offset)
         self._look_at_leaders(broker, decided)
         gone = [
             key for key, seen in self.rules.partitions.items() if number in seen.replicas and key not in broker.logs

@@ -1,4 +1,4 @@
-"""`kafka-trace project`: what voters have recorded, held to the rules of the quorum, as a trace that its spec judges.
+"""`kafka-trace project`: what nodes have recorded, held to rules; of voters, as a trace that the quorum's spec judges.
 
 Exit codes: 0 all rules are kept, 1 one is not, 2 usage, or a file that is no raw trace or cannot be read or written.
 """
@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from impl.kraft.simulation.invariants import BrokenRuleError
 from impl.kraft.simulation.recording import Recording
-from impl.kraft.simulation.replayed import RawTraceError, hold, merged, voters_of
+from impl.kraft.simulation.replayed import (
+    Event,
+    RawTraceError,
+    hold,
+    hold_replicas,
+    is_of_broker,
+    merged,
+    voters_of,
+)
+from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.tools.parsing import USAGE, until_nobody_reads
 
 KEPT, BROKEN = 0, 1
@@ -32,12 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(
-        prog="kafka-trace", description="Raw traces of the controllers of a quorum, as `trace.file` has them written."
+        prog="kafka-trace", description="Raw traces of controllers and brokers, as `trace.file` has them written."
     )
     command = found.add_subparsers(required=True, metavar="COMMAND").add_parser(
-        "project", help="Hold them to the rules of the quorum, and write the trace that the spec accepts or rejects."
+        "project", help="Hold them to the rules of the quorum and of replicas, and write the trace of the quorum."
     )
-    command.add_argument("files", nargs="+", type=Path, metavar="FILE", help="the raw trace of a controller")
+    command.add_argument("files", nargs="+", type=Path, metavar="FILE", help="the raw trace of a node")
     command.add_argument("--out", type=Path, metavar="TRACE", help="where the trace of the quorum goes")
     return found
 
@@ -45,20 +54,38 @@ def parser() -> argparse.ArgumentParser:
 def project(files: Sequence[Path], out: Path | None) -> int:
     """The exit code. Raises RawTraceError, OSError."""
     events = merged((str(file), file.read_bytes()) for file in files)
-    lines: list[str] = []
+    of_brokers = [event for event in events if is_of_broker(event)]
+    of_voters = [event for event in events if not is_of_broker(event)]
+    is_kept = True
+    if of_voters or not of_brokers or out is not None:
+        is_kept = projected(of_voters, out)
+    if of_brokers:
+        brokers = {event.get("node") for event in of_brokers}
+        held = f"{len(of_brokers)} events of {len(brokers)} brokers"
+        is_kept &= kept(held, lambda: hold_replicas(of_brokers, ReplicaRules()))
+    return KEPT if is_kept else BROKEN
+
+
+def projected(events: Sequence[Event], out: Path | None) -> bool:
+    """Whether voters have kept the rules."""
     voters = voters_of(events)
+    lines: list[str] = []
     rules = Recording(len(voters), lines.append, ", ".join(map(str, voters)))
-    broken: BrokenRuleError | None = None
-    try:
-        hold(events, rules)
-    except BrokenRuleError as error:
-        broken = error
+    is_kept = kept(f"{len(events)} events of {len(voters)} voters", lambda: hold(events, rules))
     rules.close()
     if out is not None:
         out.write_text("".join(lines))
-    held = f"{len(events)} events of {len(voters)} voters"
-    print(f"{held}: the rules are kept" if broken is None else f"{held}: a rule is broken\n{broken}")
-    return KEPT if broken is None else BROKEN
+    return is_kept
+
+
+def kept(held: str, holding: Callable[[], None]) -> bool:
+    try:
+        holding()
+    except BrokenRuleError as error:
+        print(f"{held}: a rule is broken\n{error}")
+        return False
+    print(f"{held}: the rules are kept")
+    return True
 
 
 if __name__ == "__main__":

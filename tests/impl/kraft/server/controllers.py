@@ -26,7 +26,7 @@ from tests.impl.kraft.simulation.judging import judged as quorum_judged
 CLUSTER = "3Db5QLSqSZieL3rJBUUegA"
 VOTERS = (1, 2, 3)
 PROGRAM = ("-m", "impl.kraft.server")
-_WRITTEN_S = 0.05
+WRITTEN_S = 0.05
 """After which an event is in its file, whose time was taken before it was written."""
 
 Reach = Callable[[int, int, int], int]
@@ -178,7 +178,7 @@ class Controllers:
     def hold_rules(self) -> str:
         """What all of them did is held to the rules of the quorum, at every event until now; a trace for its spec."""
         now_ns = time.monotonic_ns()
-        time.sleep(_WRITTEN_S)
+        time.sleep(WRITTEN_S)
         files = [self.raw_trace(node) for node in VOTERS]
         events = merged((file.name, file.read_bytes()) for file in files if file.exists())
         lines: list[str] = []

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from impl.apache.recording.driving import CRASH, SIGTERM, START
+from impl.kraft.simulation.replayed import hold_replicas, merged
+from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.tools.storage import main as storage
 from impl.runtime.ports import free_ports
 from tests.cluster.kafka import until
 from tests.cluster.mesh import CLIENTS, Mesh
 from tests.cluster.processes import ManagedProcess
-from tests.impl.kraft.server.controllers import CLUSTER, PROGRAM, Controllers, controllers
+from tests.impl.kraft.server.controllers import CLUSTER, PROGRAM, WRITTEN_S, Controllers, controllers
 
 BROKERS = (11, 12, 13)
 _SHUTDOWN_S = 180
@@ -43,12 +46,26 @@ class OwnBrokers:
                 f"listeners={listener}://127.0.0.1:{self.ports[node]}\n"
                 f"advertised.listeners={listener}://127.0.0.1:{self._doors[node]}\n"
                 "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
-                f"log.dirs={folder}/broker{node}\n" + "".join(f"{key}={value}\n" for key, value in more.items())
+                f"log.dirs={folder}/broker{node}\ntrace.file={self.raw_trace(node)}\n"
+                + "".join(f"{key}={value}\n" for key, value in more.items())
             )
             assert storage(["format", "-c", str(self.properties(node)), "-t", CLUSTER]) == 0
 
     def properties(self, node: int) -> Path:
         return self._folder / f"broker{node}.properties"
+
+    def raw_trace(self, node: int) -> Path:
+        return self._folder / f"raw{node}.ndjson"
+
+    def hold_rules(self) -> int:
+        """What brokers did to their replicas is held to rules, at every event until now; how many there were."""
+        now_ns = time.monotonic_ns()
+        time.sleep(WRITTEN_S)
+        files = [path for node in self.nodes if (path := self.raw_trace(node)).exists()]
+        events = merged((file.name, file.read_bytes()) for file in files)
+        held = [event for event in events if event["mono_ns"] <= now_ns]
+        hold_replicas(held, ReplicaRules())
+        return len(held)
 
     def log_file(self, node: int, topic: str, partition: int) -> Path:
         """The file with the records that a broker has of a partition."""
@@ -124,13 +141,13 @@ def own_cluster(
     folder: Path, more: Mapping[str, object] | None = None, nodes: tuple[int, ...] = BROKERS,
     listener: str = "PLAINTEXT", formatting: Sequence[str] = (),
     of_brokers: Mapping[str, object] | None = None, mesh: Mesh | None = None, validated: bool = True,
-    program: Sequence[str] = PROGRAM,
+    program: Sequence[str] = PROGRAM, held: bool = True,
 ) -> Iterator[OwnBrokers]:  # fmt: skip
     """Three controllers and brokers that run, and are gone at the end.
 
     more: settings of all. listener: of brokers. of_brokers: of these alone. formatting: of controllers, as of
     `Controllers`. mesh: the links between them. validated: what was decided is, by the spec, in the end.
-    program: of nodes.
+    program: of nodes. held: to the rules of replicas, of which all are ours.
     """
     settings = {"broker.session.timeout.ms": 6_000, "broker.heartbeat.interval.ms": 500, **(more or {})}
     with controllers(folder, settings, formatting, None if mesh is None else mesh.port, program) as cluster:
@@ -140,6 +157,8 @@ def own_cluster(
                 found.start(node)
             found.await_running(*nodes)
             yield found
+            if held:
+                found.hold_rules()
             if validated:
                 cluster.validate()
         finally:

@@ -33,7 +33,7 @@ class MixedBrokers:
 @pytest.mark.large("a JVM and six processes, of which some are killed and started again")
 @released
 def test_replicas_of_ours_and_of_kafka_are_alike_whoever_leads(tmp_path: Path) -> None:
-    with own_cluster(tmp_path, {"replica.lag.time.max.ms": 3_000}, nodes=OURS) as ours:
+    with own_cluster(tmp_path, {"replica.lag.time.max.ms": 3_000}, nodes=OURS, held=False) as ours:
         kafkas = Broker(tmp_path, ours.controllers, KAFKAS)
         try:
             until(kafkas.has_started, "Kafka's broker is unfenced")

@@ -103,6 +103,7 @@ BROKEN: dict[str, tuple[str, Sequence[Event]]] = {
     "another record": ("D7", [lambda found: found.start(C, {KEY: [Entry(1, 0, 99)]})]),
     "a record that was never written": ("D7", [lambda found: found.start(C, {KEY: [OLD, NEW]})]),
     "a member of the ISR without what is committed": ("D8", [lambda found: found.commit(A, KEY, 2, [A, B])]),
+    "metadata that goes back": ("D9", [lambda found: found.apply(A, 7), lambda found: found.apply(A, 6)]),
     "who joins the ISR without it": ("D8", [commit_without_c, lambda found: found.decide(KEY, (A, B, C))]),
 }
 
