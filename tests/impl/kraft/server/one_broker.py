@@ -34,6 +34,7 @@ from impl.kraft.server.controller_channel import ControllerChannel
 from impl.kraft.server.describe_configs import OwnConfigs
 from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.replica_logs import StoredReplicaLogs
+from impl.kraft.server.replica_trace import ReplicaTrace
 from impl.kraft.server.steps import Steps
 from impl.kraft.server.versions import made, request_kind, response_kind
 from impl.kraft.storage.real_disk import RealDisk
@@ -59,17 +60,20 @@ class NoController(ControllerChannel):
 class OneBroker:
     """Registered and unfenced, with another broker beside it that is known from metadata alone."""
 
-    def __init__(self, folder: Path, *, topic_first: bool = False, authorizer: Authorizer | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, topic_first: bool = False, authorizer: Authorizer | None = None,
+        trace: ReplicaTrace | None = None,
+    ) -> None:  # fmt: skip
         """topic_first: the metadata has a topic, which this broker leads, before it has the brokers."""
         settings = BrokerSettings(ID, "cluster", heartbeat_interval_ms=60_000)
-        room = StoredReplicaLogs(RealDisk(), (str(folder),))
+        room = StoredReplicaLogs(RealDisk(), (str(folder),), trace)
         self.broker = Broker(settings, UUID(int=ID), room.load(), room)
         raft = Raft(RaftSettings(ID, (1,), is_observer=True), None, LogEnds())
         node = BrokerNode(raft, self.broker, MetadataCodec())
         self.loop: CoreLoop[BrokerEffect] = CoreLoop(
             lambda timer, now_ms: node.on_timer(cast(Any, timer), now_ms), self._carry_out, before_each=self._look
         )
-        self.steps = Steps(node, self.loop)
+        self.steps = Steps(node, self.loop, trace)
         self.requests = ClientRequests(self.steps, NoController(), ClusterTold(self.steps, "cluster"), OWN, authorizer)
         self._offset = 0
         self._numbers = iter(range(1, 1 << 20))

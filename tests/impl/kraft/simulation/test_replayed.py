@@ -190,9 +190,9 @@ def test_a_lie_breaks_a_rule(rule: str) -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"{\n", "raw, line 1: no event of a voter"),
-        (b"[]\n", "raw, line 1: no event of a voter"),
-        (b'{"mono_ns": 1}\n', "raw, line 1: no event of a voter"),
+        (b"{\n", "raw, line 1: no event of a node"),
+        (b"[]\n", "raw, line 1: no event of a node"),
+        (b'{"mono_ns": 1}\n', "raw, line 1: no event of a node"),
         (b'{"mono_ns": 1, "number": 1, "node": 0, "event": "seen"}\n', "no process starts"),
     ],
 )
@@ -204,7 +204,7 @@ def test_what_no_voter_writes_is_refused(data: bytes, says: str) -> None:
 def test_an_event_that_no_voter_writes_is_refused() -> None:
     events = events_of(lines_of(SEED))
     events[-1]["event"] = "danced"
-    with pytest.raises(RawTraceError, match=r"raw:\d+: no event of a voter .*danced"):
+    with pytest.raises(RawTraceError, match=r"raw:\d+: no event of a node .*danced"):
         hold(events, Rules(3))
 
 
