@@ -175,17 +175,20 @@ def on_piece(voter: Voter, request: FetchSnapshotRequest, response: FetchSnapsho
 
 
 def on_frozen(voter: Voter, snapshot_id: SnapshotId, is_whole: bool) -> None:
-    """A snapshot is on disk, and stands for the log; or it was damaged, and is fetched anew."""
+    """A snapshot is on disk, and stands for the log; or it was damaged, and is fetched anew.
+
+    The epoch may have ended since. What the snapshot stands for is committed all the same: a log that lacks it is
+    emptied, for the next leader could else ask for a truncation below its end.
+    """
     voter.freezing = False
     if is_whole:
         voter.log.note_snapshot(snapshot_id)
-    role = voter.role
-    if not isinstance(role, Follower) or role.receiving is None:
-        return  # the epoch has ended since: what to fetch, the next leader says
-    voter.role = replace(role, receiving=None, backs_off=not is_whole)
-    if is_whole:
+    role, is_wanted = voter.role, is_whole and voter.log.lacks(snapshot_id)
+    if isinstance(role, Follower) and role.receiving is not None:
+        voter.role, is_wanted = replace(role, receiving=None, backs_off=not is_whole), is_whole
+        if not is_whole:
+            voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)
+    if is_wanted:
         voter.log.restart_at(snapshot_id)
         voter.high_watermark = snapshot_id[0]
         voter.ask_for(InstallSnapshot(snapshot_id), LoadSnapshot(snapshot_id))
-    else:
-        voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)

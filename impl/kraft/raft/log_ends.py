@@ -55,6 +55,11 @@ class LogEnds:
         """Is a log with this end at least as good as this one?"""
         return (last_epoch, end_offset) >= (self.last_epoch, self.end_offset)
 
+    def lacks(self, snapshot_id: SnapshotId) -> bool:
+        """Does a snapshot stand for more than this log has?"""
+        end_offset, epoch = snapshot_id
+        return (epoch, end_offset) > (self.last_epoch, self.end_offset)
+
     def end_of(self, epoch: int) -> tuple[int, int]:
         """The newest epoch that is no newer than this one, and its end. (0, 0): all are newer."""
         return self.epochs.end_of(epoch, self.end_offset) or (0, 0)

@@ -170,7 +170,7 @@ def fetch_from(run: Cluster, number: int, leader: int, request: FetchRequest) ->
 
 
 def look_whether_alike(run: Cluster) -> None:
-    """After the quiet: what a partition's leader has is committed, and is what its ISR has."""
+    """After the quiet: all replicas are in the ISR, and have what its leader has, which is committed."""
     brokers = [run.broker_node(number).broker for number in range(run.swarm.voters, len(run.nodes))]
     for broker in brokers:
         for key, leader in broker.leaders.items():
@@ -178,10 +178,10 @@ def look_whether_alike(run: Cluster) -> None:
                 raise NotRecoveredError(
                     f"records are not committed: of partition {key}, from {leader.log.high_watermark} on"
                 )
-            lacking = [
-                other.broker_id
-                for other in brokers
-                if other.broker_id in leader.isr and entries_of(other.logs[key]) != entries_of(leader.log)
-            ]
+            behind = sorted(set(leader.replicas) - leader.isr)
+            if behind:
+                raise NotRecoveredError(f"replicas do not catch up: of partition {key}, {behind}")
+            others = (other for other in brokers if other.broker_id in leader.isr)
+            lacking = [other.broker_id for other in others if entries_of(other.logs[key]) != entries_of(leader.log)]
             if lacking:
                 raise NotRecoveredError(f"replicas are not alike: of partition {key}, {lacking} and its leader")

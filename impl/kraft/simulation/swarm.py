@@ -217,11 +217,17 @@ def cluster_plan_of(seed: int) -> Plan:
 
 
 def producers_of(seed: int, swarm: Swarm) -> tuple[Step, ...]:
-    """In every other run producers write to whatever a broker leads, and go on for a while in the quiet."""
+    """In every other run producers write to whatever a broker leads, and go on for a while in the quiet.
+
+    There more brokers are killed, so that the ISR is often another one.
+    """
     rng = Random(f"producers {seed}")
     if rng.randrange(2):
         return ()
-    return tuple(
-        Step(at_ms, Kind.PRODUCE, rng.randrange(swarm.brokers), rng.randrange(1 << 30))
-        for at_ms in range(swarm.tick_ms, swarm.chaos_ms + QUIET_MS // 2, rng.choice([20, 100]))
-    )
+
+    def steps(kind: Kind, end_ms: int, every_ms: int) -> list[Step]:
+        times = range(swarm.tick_ms, end_ms, every_ms)
+        return [Step(at_ms, kind, rng.randrange(swarm.brokers), rng.randrange(1 << 30)) for at_ms in times]
+
+    produced = steps(Kind.PRODUCE, swarm.chaos_ms + QUIET_MS // 2, rng.choice([20, 100]))
+    return (*produced, *steps(Kind.BROKER_KILL, swarm.chaos_ms, rng.choice([900, 2_100])))

@@ -99,8 +99,8 @@ def fetching(log: LogEnds | None = None) -> tuple[Raft, FetchRequest]:
     return raft, sent.request
 
 
-def receiving() -> tuple[Raft, FetchSnapshotRequest]:
-    raft, request = fetching()
+def receiving(log: LogEnds | None = None) -> tuple[Raft, FetchSnapshotRequest]:
+    raft, request = fetching(log)
     response = FetchResponse(ErrorCode.NONE, 1, 3, snapshot_id=SNAPSHOT)
     [sent] = of(Send, raft.on_response(1, request, response, 0))
     assert isinstance(sent.request, FetchSnapshotRequest) and sent.request.position == 0
@@ -113,9 +113,9 @@ def piece(
     return FetchSnapshotResponse(error, 1, 3, 10, position, data, of)
 
 
-def frozen() -> Raft:
-    """All of the snapshot has come."""
-    raft, request = receiving()
+def frozen(log: LogEnds | None = None) -> Raft:
+    """All of the snapshot has come. log: with which it was fetched."""
+    raft, request = receiving(log)
     [sent] = of(Send, raft.on_response(1, request, piece(0), 0))
     assert isinstance(sent.request, FetchSnapshotRequest) and sent.request.position == 5
     effects = raft.on_response(1, sent.request, piece(5), 0)
@@ -142,10 +142,23 @@ def test_a_snapshot_that_was_damaged_on_its_way_is_fetched_anew_after_a_while() 
 
 
 def test_a_snapshot_in_flight_is_dropped_with_the_epoch() -> None:
-    raft = frozen()
+    raft, request = receiving()
     raft.handle(1, BeginQuorumEpochRequest("", 0, 2, 4), 0)
-    effects = raft.on_frozen(SNAPSHOT, True, 0)
-    assert not of(InstallSnapshot, effects) and raft.voter.log.end_offset == 0
+    assert not of(FreezeSnapshot, raft.on_response(1, request, piece(0), 0))
+
+
+def test_a_snapshot_that_is_on_disk_stands_for_the_log_that_lacks_it_in_the_next_epoch_too() -> None:
+    """Else the next leader could ask for a truncation below its end: of what is behind in a log of an older epoch."""
+    raft = frozen(LogEnds.recovered(12, [(1, 0)]))
+    raft.handle(1, BeginQuorumEpochRequest("", 0, 2, 4), 0)
+    assert of(InstallSnapshot, raft.on_frozen(SNAPSHOT, True, 0)) == [InstallSnapshot(SNAPSHOT)]
+    assert (raft.voter.log.end_offset, raft.voter.high_watermark) == (10, 10)
+
+
+def test_a_log_that_goes_on_behind_it_stays_in_the_next_epoch() -> None:
+    raft = frozen(LogEnds.recovered(12, [(2, 0)]))
+    raft.handle(1, BeginQuorumEpochRequest("", 0, 2, 4), 0)
+    assert not of(InstallSnapshot, raft.on_frozen(SNAPSHOT, True, 0)) and raft.voter.log.end_offset == 12
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class Ledger:
     start: where the log of the newest version begins. elections: the durable one, and what is being persisted.
     snapshots: those on disk by id, with their bytes; coming: being written; going: deleted, on disk at some time.
     installing: the one that the log is being emptied to. is_rotten: a file was damaged, so that a snapshot may have to
-    stand for the log.
+    stand for the log. is_deleting: since the last start what a snapshot stands for was deleted.
     """
 
     versions: list[Entries] = field(default_factory=lambda: [()])
@@ -49,6 +49,7 @@ class Ledger:
     going: dict[SnapshotId, bytes] = field(default_factory=dict)
     installing: SnapshotId | None = None
     is_rotten: bool = False
+    is_deleting: bool = False
 
     @property
     def log(self) -> Entries:
@@ -81,7 +82,8 @@ class Ledger:
 
         excused_from: from this offset on the log may be cut, for rot that nobody can tell from a torn tail.
         """
-        may_be_emptied = self.is_rotten or bool(self.going) or not all(self.versions)
+        may_be_emptied = self.is_rotten or self.is_deleting or not all(self.versions)
+        self.is_deleting = False
         self._check_snapshots(storage)
         self._check_log(storage, excused_from, may_be_emptied=may_be_emptied)
         if storage.election not in self.elections:

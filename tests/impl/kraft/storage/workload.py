@@ -218,6 +218,7 @@ class Worker:
     def delete_before(self) -> None:
         ledger = self.ledger
         newest = max(ledger.snapshots)
+        ledger.is_deleting = True
         ledger.going |= {i: data for i, data in ledger.snapshots.items() if i < newest}
         ledger.snapshots = {newest: ledger.snapshots[newest]}
         self.storage.delete_before(newest)
