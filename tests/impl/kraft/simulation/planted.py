@@ -299,11 +299,6 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
         "follower.log_end_offset >= max(self.log.high_watermark, self.epoch_start_offset)",
         "True",
     ),
-    "who joins the ISR has what was there when the leader began": (
-        "PartitionLeader.may_join",
-        "max(self.log.high_watermark, self.epoch_start_offset)",
-        "self.log.high_watermark",
-    ),
     "a leader sees where a follower's log parts from its own": (
         "PartitionLeader.divergence",
         "end.epoch < request.last_fetched_epoch or end.end_offset < request.fetch_offset",
@@ -328,11 +323,6 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
         "PartitionFollower.fetched",
         "self.leader_epoch == request.current_leader_epoch and log.end_offset == request.fetch_offset",
         "True",
-    ),
-    "a fetch is of the leader's epoch": (
-        "Broker.fetch_error",
-        "request.current_leader_epoch != leader.leader_epoch",
-        "False",
     ),
     "a leader looks who is late": ("Broker.expire_isr", "leader.ask_to_remove(late)", "pass"),
     "a leader goes on to commit once its ISR is smaller": (

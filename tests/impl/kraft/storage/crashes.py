@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from enum import Enum, auto
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -185,8 +186,9 @@ class Run:
         path = self.rng.choice([path for path in paths if path.endswith(".log")] or paths)
         if not self.flips and self.rng.randrange(4) == 0:
             path = self.rng.choice(paths)
-        kinds = [0, 1] if not path.endswith(".log") else [3, 4] if self.flips else [0, 1, 2, 3]
-        damaged, looks_torn = rotten(files[path], self.rng, self.disk.sector_bytes, kinds)
+        is_log = path.endswith(".log")
+        kind = self.rng.choice(OF_OTHERS if not is_log else OF_FLIPS if self.flips else OF_LOGS)
+        damaged, looks_torn = rotten(files[path], self.rng, self.disk.sector_bytes, kind, is_log=is_log)
         self.disk.damage(path, damaged)
         self.seen["rot"] += 1
         self.ledger.is_rotten = True
@@ -223,25 +225,39 @@ UNCHECKED = ("quorum-state", "partition.metadata")
 """Kafka's formats have no checksum for these: a bit that turns one number into another is not seen."""
 
 
-def rotten(data: bytes, rng: Random, sector_bytes: int, kinds: Sequence[int]) -> tuple[bytes, bool]:
-    """The damaged bytes, and whether a crash might have left the like where they were not flushed.
+class Damage(Enum):
+    """What happens to a file; the last two to a log alone, a bit of which flips."""
 
-    kinds: of the damage; those of a log have 3 among them.
-    """
-    damaged, is_log = bytearray(data), 3 in kinds
+    BIT = auto()
+    SECTOR = auto()
+    END = auto()
+    HEADER = auto()
+    "In the base offset, length or epoch of a batch, which no CRC covers."
+    LAST = auto()
+    "In the last whole batch."
+
+
+OF_OTHERS = (Damage.BIT, Damage.SECTOR)
+OF_LOGS = (Damage.BIT, Damage.SECTOR, Damage.END, Damage.HEADER)
+OF_FLIPS = (Damage.HEADER, Damage.LAST)
+
+
+def rotten(data: bytes, rng: Random, sector_bytes: int, kind: Damage, *, is_log: bool) -> tuple[bytes, bool]:
+    """The damaged bytes, and whether a crash might have left the like where they were not flushed."""
+    damaged = bytearray(data)
     *starts, whole_bytes = batch_bounds(data) if is_log else [0]
     at = rng.randrange(len(data))
-    match rng.choice(kinds):
-        case 1:
+    match kind:
+        case Damage.SECTOR:
             at -= at % sector_bytes
             damaged[at : at + sector_bytes] = bytes(min(sector_bytes, len(data) - at))
             return bytes(damaged), is_log
-        case 2:
+        case Damage.END:
             del damaged[rng.choice([at, *starts]) :]
             return bytes(damaged), is_log
-        case 3 if starts:  # base offset, length or epoch of a batch, which no CRC covers
+        case Damage.HEADER if starts:
             at = min(rng.choice(starts) + rng.choice([rng.randrange(16), rng.randrange(8, LENGTH_END)]), len(data) - 1)
-        case 4 if starts:
+        case Damage.LAST if starts:
             at = rng.randrange(starts[-1], whole_bytes)
     damaged[at] ^= 1 << rng.randrange(8)
     start = max((one for one in starts if one <= at), default=0)
@@ -261,11 +277,14 @@ def logs(disk: SimulatedDisk) -> dict[str, bytes]:
 
 
 def batch_bounds(data: bytes) -> list[int]:
-    """Where each whole batch begins, and the last ends."""
-    found = [0]
-    with suppress(BatchError):  # where a tail is torn
+    """Where each whole batch begins, and the last ends. Where a tail is torn, a batch may lack only its offset."""
+    found, end_offset = [0], None
+    with suppress(BatchError):
         for at, header in headers(data):
+            if end_offset not in (None, header.base_offset):
+                break
             found.append(at + header.size_bytes)
+            end_offset = header.end_offset
     return found
 
 
