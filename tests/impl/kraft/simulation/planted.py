@@ -324,7 +324,6 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
         "self.leader_epoch == request.current_leader_epoch and log.end_offset == request.fetch_offset",
         "True",
     ),
-    "a leader looks who is late": ("Broker.expire_isr", "leader.ask_to_remove(late)", "pass"),
     "a leader goes on to commit once its ISR is smaller": (
         "Broker._high_watermark_due",
         "leader.replicated_offset <= leader.log.high_watermark",

@@ -35,6 +35,7 @@ RARE = {
     "below 0, no age is too old": 6,
     "the log before a snapshot goes with those before": 16,
     "a log that is cut to its snapshot knows the epoch of that": 71,
+    "a leader goes on to commit once its ISR is smaller": 31,
 }
 """The first seed to try of what the first few do not find."""
 TOPIC = UUID(int=2)
