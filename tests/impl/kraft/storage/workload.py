@@ -8,12 +8,24 @@ from itertools import pairwise
 from random import Random
 from uuid import UUID
 
-from impl.kraft.simulation.kafka_files import check_files
-from impl.kraft.storage.batches import Record, RecordBatch, decode, encode, size_of
+from crc32c import crc32c
+
+from impl.kraft.simulation.kafka_files import check_files, flush_point
+from impl.kraft.storage.batches import (
+    CRC_END,
+    BatchError,
+    Record,
+    RecordBatch,
+    decode,
+    encode,
+    header_at,
+    size_of,
+)
 from impl.kraft.storage.directories import PARTITION, format_directories
 from impl.kraft.storage.disk import TEMPORARY, Disk, read_whole
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.errors import LogUseError
+from impl.kraft.storage.flush_point import NAME
 from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
 from impl.kraft.storage.snapshots import PART, Snapshots, name_of
@@ -101,6 +113,8 @@ class Worker:
         data = encode(RecordBatch(begin, epoch, time_ms, records))
         if size_of(records) != len(data) or decode(data).records != records:
             raise BrokenPromise(f"a batch of {len(data)} bytes, of {size_of(records)}, reads as {decode(data)}")
+        if header_at(data).max_timestamp != time_ms + max(record.timestamp_delta_ms for record in records):
+            raise BrokenPromise(f"a batch has the time {header_at(data).max_timestamp} of its latest record")
         return data, begin + len(records)
 
     def flush(self) -> None:
@@ -133,6 +147,7 @@ class Worker:
         ledger, storage, epoch = self.ledger, self.storage, max(self.ledger.epoch, 1)
         gap = encode(RecordBatch(ledger.end + 1, epoch, 0, (Record(b""),)))
         attempts: dict[str, Callable[[], object]] = {
+            "a compressed batch": lambda: storage.append(compressed(ledger.end, epoch), epoch),
             "a gap": lambda: storage.append(gap, epoch),
             "a snapshot of nothing": lambda: storage.create_snapshot((ledger.start, epoch), 0, now_ms=0),
             "a snapshot of more than there is": lambda: storage.create_snapshot((ledger.end + 1, epoch), 0, now_ms=0),
@@ -145,7 +160,7 @@ class Worker:
         for what, attempt in attempts.items():
             try:
                 attempt()
-            except LogUseError:
+            except (LogUseError, BatchError):
                 continue
             raise BrokenPromise(f"a storage takes {what}")
         if storage.freeze(coming):
@@ -156,7 +171,10 @@ class Worker:
         self.storage.close()
         self._require_open(0)
         if isinstance(self.disk, SimulatedDisk):
-            check_files(self.disk.image(), f"{self.root}/{PARTITION}", voters, self.settings.log.segment_ms)
+            files = self.disk.image()
+            check_files(files, f"{self.root}/{PARTITION}", voters, self.settings.log.segment_ms)
+            if flush_point(files[f"{DIRECTORY}/{NAME}"]) != self.storage.log.flushed_end:
+                raise BrokenPromise(f"the flush point is not {self.storage.log.flushed_end}")
 
     def _require_full(self) -> None:
         """A segment is left for another one where the next batch has no room, as long as no crash comes between."""
@@ -259,6 +277,14 @@ class Worker:
 
     def _size(self, size_bytes: int | None) -> int:
         return self.rng.choice([1, 40, self.rng.randrange(600)]) if size_bytes is None else size_bytes
+
+
+def compressed(base_offset: int, epoch: int) -> bytes:
+    """A batch that says so, whole by its checksum."""
+    data = bytearray(encode(RecordBatch(base_offset, epoch, 0, (Record(b""),))))
+    data[CRC_END + 1] |= 1
+    data[CRC_END - 4 : CRC_END] = crc32c(memoryview(data)[CRC_END:]).to_bytes(4, "big")
+    return bytes(data)
 
 
 def padded(records: tuple[Record, ...]) -> tuple[Record, ...]:
