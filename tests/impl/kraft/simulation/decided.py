@@ -74,7 +74,11 @@ class RecordedCluster(Cluster):
         self._request: Request | None = None
 
     def done(self, what: str, number: int) -> None:
-        self.journal.append(Done(self.now_ms, what, number - self.swarm.voters))
+        """A process that ends as it is told to, before it runs, has died once."""
+        broker = number - self.swarm.voters
+        last = next((done.what for done in reversed(self.journal) if done.broker == broker), None)
+        if what != CRASH or last != CRASH:
+            self.journal.append(Done(self.now_ms, what, broker))
 
     def recover(self, number: int) -> None:
         if self.is_broker(number):
