@@ -23,7 +23,8 @@ from impl.kraft.storage.batches import Entry
 class ReplicaSeen:
     """A log as its appends and truncations make it. leader_epoch: at which it leads or follows; -1: at none.
 
-    kept: how much of `entries` the last write found there, which a process that dies in it may leave.
+    kept: how much of `entries` the last write found there, and cut: what it took away; a process that dies in it may
+    leave the log as it was.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -117,9 +118,10 @@ class ReplicaRules:
         replica.cut, replica.entries, replica.kept = replica.entries[len(kept) :], kept, len(kept)
 
     def delete(self, broker: int, key: PartitionKey) -> None:
-        """The replica is no longer here."""
-        self.of(key).replicas.pop(broker, None)
-        self.of(key).deleted.add(broker)
+        """The log is being deleted, as the replica is no longer here."""
+        partition = self.of(key)
+        partition.replicas[broker] = ReplicaSeen(cut=partition.replica(broker).entries)
+        partition.deleted.add(broker)
 
     def lead(self, broker: int, key: PartitionKey, epoch: int, *, is_recovering: bool = False) -> None:
         """A broker begins to lead. is_recovering: by an unclean election, so that it may lack what was committed."""

@@ -46,11 +46,9 @@ class Replicas:
         number = broker.broker_id
         self.rules.apply(number, broker.applied_offset)
         self._look_at_leaders(broker, decided)
-        gone = [
-            key for key, seen in self.rules.partitions.items() if number in seen.replicas and key not in broker.logs
-        ]
-        for key in gone:
-            self.rules.delete(number, key)
+        for key, seen in self.rules.partitions.items():
+            if key not in broker.logs and number in seen.replicas and number not in seen.deleted:
+                self.rules.delete(number, key)
         for key, log in broker.logs.items():
             self._look_at_role(broker, key)
             self._look_at_log(number, key, log)

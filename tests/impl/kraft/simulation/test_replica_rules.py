@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from impl.kraft.image import PartitionKey
 from impl.kraft.simulation.invariants import BrokenRuleError
 from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.storage.batches import Entry
@@ -53,9 +54,17 @@ def test_what_is_not_committed_may_be_cut() -> None:
 def test_a_process_may_die_in_a_write() -> None:
     for left in ([OLD], [OLD, NEW]):
         rules().start(A, {KEY: left})
+    for left in ([OLD], [OLD, NEW]):
+        found = rules()
+        found.truncate(B, KEY, 1)
+        found.start(B, {KEY: left})
+
+
+@pytest.mark.parametrize("logs", [{}, {KEY: []}, {KEY: [OLD, NEW]}], ids=["gone", "empty", "as it was"])
+def test_a_process_may_die_as_it_deletes_a_log(logs: dict[PartitionKey, list[Entry]]) -> None:
     found = rules()
-    found.truncate(B, KEY, 1)
-    found.start(B, {KEY: [OLD, NEW]})
+    found.delete(B, KEY)
+    found.start(B, logs)
 
 
 def test_who_is_no_replica_any_more_lacks_what_a_late_leader_commits() -> None:
