@@ -4,7 +4,7 @@ usage: python -m tests.benchmarks [NAME ...]
 names: async_isr whole_process kraft kraft_large diff liveness simulation plain_python proofs mutation conformance list
        validation corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
        impl_scale storage pinning pinning_models heartbeats group streams
-       quorum apache
+       quorum apache traced_broker
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tests.benchmarks.quorum import quorum
 from tests.benchmarks.simulation import simulation
 from tests.benchmarks.storage import storage
 from tests.benchmarks.streams import streams
+from tests.benchmarks.traced_broker import traced_broker
 from tests.benchmarks.validation import corpus, validation
 from tests.conftest import read_pins
 
@@ -241,6 +242,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "impl_scale": impl_scale,
     "storage": storage,
     "quorum": quorum,
+    "traced_broker": traced_broker,
     "pinning": pinning,
     "pinning_models": pinning_models,
     "heartbeats": heartbeats,
