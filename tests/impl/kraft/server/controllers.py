@@ -13,7 +13,8 @@ from typing import Any
 
 from impl.apache.recording.driving import Done
 from impl.kraft.simulation.recording import Recording
-from impl.kraft.simulation.replayed import hold, merged
+from impl.kraft.simulation.replayed import hold, hold_replicas, is_of_broker, merged
+from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.storage.batches import Header, headers
 from impl.kraft.tools.storage import main as storage
 from impl.runtime.ports import free_ports
@@ -183,7 +184,9 @@ class Controllers:
         events = merged((file.name, file.read_bytes()) for file in files if file.exists())
         lines: list[str] = []
         rules = Recording(len(VOTERS), lines.append, self._folder.name)
-        hold([event for event in events if event["mono_ns"] <= now_ns], rules)
+        written = [event for event in events if event["mono_ns"] <= now_ns]
+        hold([event for event in written if not is_of_broker(event)], rules)
+        hold_replicas([event for event in written if is_of_broker(event)], ReplicaRules())
         rules.close()
         return "".join(lines)
 

@@ -74,7 +74,8 @@ class Worker:
         self.storage = QuorumStorage.open(self.disk, self.root, self.settings)
         self.ledger.check(self.storage, excused_from)
         self.began = self.ledger.end
-        left = [name for name in self.disk.names(DIRECTORY) if name.endswith((PART, TEMPORARY, ".tail"))]
+        names = self.disk.names(f"{self.root}/{PARTITION}")
+        left = [name for name in names if name.endswith((PART, TEMPORARY, ".tail"))]
         if left:
             raise BrokenPromise(f"a start leaves {left}")
         return self
