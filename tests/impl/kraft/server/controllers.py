@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from impl.apache.recording.driving import Done
 from impl.kraft.simulation.recording import Recording
-from impl.kraft.simulation.replayed import hold, hold_replicas, is_of_broker, merged
+from impl.kraft.simulation.replayed import Event, hold, hold_replicas, is_of_broker, merged
 from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.storage.batches import Header, headers
 from impl.kraft.tools.storage import main as storage
@@ -27,7 +27,7 @@ from tests.impl.kraft.simulation.judging import judged as quorum_judged
 CLUSTER = "3Db5QLSqSZieL3rJBUUegA"
 VOTERS = (1, 2, 3)
 PROGRAM = ("-m", "impl.kraft.server")
-WRITTEN_S = 0.05
+_WRITTEN_S = 0.05
 """After which an event is in its file, whose time was taken before it was written."""
 
 Reach = Callable[[int, int, int], int]
@@ -178,17 +178,21 @@ class Controllers:
 
     def hold_rules(self) -> str:
         """What all of them did is held to the rules of the quorum, at every event until now; a trace for its spec."""
-        now_ns = time.monotonic_ns()
-        time.sleep(WRITTEN_S)
-        files = [self.raw_trace(node) for node in VOTERS]
-        events = merged((file.name, file.read_bytes()) for file in files if file.exists())
+        written = written_by_now(self.raw_trace(node) for node in VOTERS)
         lines: list[str] = []
         rules = Recording(len(VOTERS), lines.append, self._folder.name)
-        written = [event for event in events if event["mono_ns"] <= now_ns]
         hold([event for event in written if not is_of_broker(event)], rules)
         hold_replicas([event for event in written if is_of_broker(event)], ReplicaRules())
         rules.close()
         return "".join(lines)
+
+
+def written_by_now(files: Iterable[Path]) -> list[Event]:
+    """The events in raw traces, as far as these are there, until now: of none has another node written too little."""
+    now_ns = time.monotonic_ns()
+    time.sleep(_WRITTEN_S)
+    events = merged((file.name, file.read_bytes()) for file in files if file.exists())
+    return [event for event in events if event["mono_ns"] <= now_ns]
 
 
 @contextmanager

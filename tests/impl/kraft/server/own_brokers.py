@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from impl.apache.recording.driving import CRASH, SIGTERM, START
-from impl.kraft.simulation.replayed import hold_replicas, merged
+from impl.kraft.simulation.replayed import hold_replicas
 from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.tools.storage import main as storage
 from impl.runtime.ports import free_ports
 from tests.cluster.kafka import until
 from tests.cluster.mesh import CLIENTS, Mesh
 from tests.cluster.processes import ManagedProcess
-from tests.impl.kraft.server.controllers import CLUSTER, PROGRAM, WRITTEN_S, Controllers, controllers
+from tests.impl.kraft.server.controllers import CLUSTER, PROGRAM, Controllers, controllers, written_by_now
 
 BROKERS = (11, 12, 13)
 _SHUTDOWN_S = 180
@@ -57,15 +56,9 @@ class OwnBrokers:
     def raw_trace(self, node: int) -> Path:
         return self._folder / f"raw{node}.ndjson"
 
-    def hold_rules(self) -> int:
-        """What brokers did to their replicas is held to rules, at every event until now; how many there were."""
-        now_ns = time.monotonic_ns()
-        time.sleep(WRITTEN_S)
-        files = [path for node in self.nodes if (path := self.raw_trace(node)).exists()]
-        events = merged((file.name, file.read_bytes()) for file in files)
-        held = [event for event in events if event["mono_ns"] <= now_ns]
-        hold_replicas(held, ReplicaRules())
-        return len(held)
+    def hold_rules(self) -> None:
+        """What brokers did to their replicas is held to rules, at every event until now."""
+        hold_replicas(written_by_now(self.raw_trace(node) for node in self.nodes), ReplicaRules())
 
     def log_file(self, node: int, topic: str, partition: int) -> Path:
         """The file with the records that a broker has of a partition."""
