@@ -18,6 +18,7 @@ from impl.kraft.raft.voter import Voter
 from impl.kraft.simulation.shrinking import failure
 from impl.kraft.simulation.swarm import cluster_plan_of, plan_of
 from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.sizes import SnapshotId
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -163,3 +164,28 @@ def test_an_observer_that_hears_voters_is_found(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Voter, "refusal", heard)
     assert "strangers" in (failure(cluster_plan_of(1)) or "")
+
+
+def no_snapshot_for_anybody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(LogEnds, "snapshot_for", lambda log, end_offset, last_epoch: None)
+
+
+def older_snapshots_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    def note(log: LogEnds, snapshot_id: SnapshotId) -> None:
+        log.snapshots = (snapshot_id,)
+
+    patch.setattr(LogEnds, "note_snapshot", note)
+
+
+@pytest.mark.parametrize(
+    ("patch", "says"),
+    [(no_snapshot_for_anybody, "fetches begin with a snapshot"), (older_snapshots_are_forgotten, "KIP-630")],
+)
+def test_rules_of_snapshots_can_be_broken(patch: Patch, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch(monkeypatch)
+    found: list[Any] = []
+    for seed in range(10):
+        found.append(failure(cluster_plan_of(seed)))
+        if found[-1] and says in found[-1]:
+            return
+    raise AssertionError(found)
