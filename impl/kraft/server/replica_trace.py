@@ -55,7 +55,7 @@ class ReplicaTrace(RawFile):
             self._applied_offset = broker.applied_offset
             self.write("metadata_applied", offset=broker.applied_offset)
             self._look_at_roles(broker)
-        for key in sorted(self._moved, key=str):
+        for key in sorted(self._moved):
             leader, log = broker.leaders.get(key), broker.logs[key]
             isr = None if leader is None else sorted(leader.maximal_isr)
             self.write("high_watermark", **of(key), offset=log.high_watermark, isr=isr)

@@ -124,8 +124,7 @@ def produce(run: Cluster, number: int, rng: Random) -> None:
 
     def append(_: object) -> tuple[()]:
         broker = run.broker_node(number).broker
-        led = sorted(broker.leaders, key=lambda key: (key[0].int, key[1]))
-        for key in led[: 1 + rng.randrange(2)]:
+        for key in sorted(broker.leaders)[: 1 + rng.randrange(2)]:
             error, end_offset = broker.append(key, *values)
             run.note(number, "produced", key[0].int, key[1], error, end_offset)
         return ()
@@ -144,7 +143,7 @@ def fetch_now_and_then(run: Cluster, number: int) -> None:
 
 def fetch(run: Cluster, number: int) -> None:
     broker = run.broker_node(number).broker
-    for key, follower in sorted(broker.followers.items(), key=lambda item: (item[0][0].int, item[0][1])):
+    for key, follower in sorted(broker.followers.items()):
         if (request := broker.fetch_request(key)) is not None:
             fetch_from(run, number, follower.leader, request)
 
