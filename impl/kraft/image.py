@@ -15,6 +15,7 @@ from impl.kraft.copy_on_write import CopyOnWriteDict
 from impl.kraft.records import (
     BROKER_RESOURCE,
     LEADER_UNCHANGED,
+    NO_LEADER,
     RECOVERED,
     RECOVERY_UNCHANGED,
     TOPIC_RESOURCE,
@@ -55,6 +56,7 @@ MEMBER_EPOCHS_SINCE, CONTROLLERS_SINCE, DIRECTORIES_SINCE = 10, 15, 17
 """The levels of metadata.version from which on there are broker epochs of members in AlterPartition (3.5-IV1),
 registrations of controllers (3.7-IV0), directories of replicas (3.7-IV2)."""
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
+UNCLEAN_ELECTION = "unclean.leader.election.enable"
 NO_CONFIGS: Mapping[str, str] = {}
 ALL_BROKERS = ""
 """The broker resource whose configs are every broker's default."""
@@ -190,7 +192,8 @@ class Image:
     next_producer_id: those below it are given away. kept: records that decide nothing, by what they are about.
     acls: by id. credentials: of SCRAM, by user and mechanism. controllers: by id, as they last registered.
     transaction: what was written since one began that has not ended; None: none has begun.
-    in_isr: by broker, the partitions in whose ISR it is. reassigning: the partitions that are. Of both, the keys count.
+    in_isr: by broker, the partitions in whose ISR it is. reassigning, leaderless: the partitions that are. Of all
+    three, the keys count.
     """
 
     def __init__(self) -> None:
@@ -212,6 +215,7 @@ class Image:
         self.partitions: CopyOnWriteDict[PartitionKey, Partition] = CopyOnWriteDict()
         self.in_isr: dict[int, CopyOnWriteDict[PartitionKey, None]] = {}
         self.reassigning: CopyOnWriteDict[PartitionKey, None] = CopyOnWriteDict()
+        self.leaderless: CopyOnWriteDict[PartitionKey, None] = CopyOnWriteDict()
 
     def copy(self) -> Image:
         """An image that changes on its own. Every copy but the first costs what the number of brokers makes it cost."""
@@ -226,6 +230,7 @@ class Image:
         other.topics, other.topic_ids = self.topics.copy(), self.topic_ids.copy()
         other.partition_counts, other.configs = self.partition_counts.copy(), self.configs.copy()
         other.partitions, other.reassigning = self.partitions.copy(), self.reassigning.copy()
+        other.leaderless = self.leaderless.copy()
         other.in_isr = {broker_id: keys.copy() for broker_id, keys in self.in_isr.items()}
         return other
 
@@ -276,10 +281,19 @@ class Image:
 
     def min_insync_replicas(self, topic_id: UUID, default: int) -> int:
         """min.insync.replicas of a topic: its own, else that of all brokers, else the default of whoever asks."""
+        return next(
+            (int(value) for value in self._said_of(topic_id, MIN_INSYNC_REPLICAS) if value.isdecimal()), default
+        )
+
+    def allows_unclean_election(self, topic_id: UUID, default: bool) -> bool:
+        """unclean.leader.election.enable of a topic: its own, else that of all brokers, else the default."""
+        return next((value.lower() == "true" for value in self._said_of(topic_id, UNCLEAN_ELECTION)), default)
+
+    def _said_of(self, topic_id: UUID, name: str) -> Iterator[str]:
+        """What a config of a topic is, as far as it is set: of the topic, then of all brokers."""
         for resource in ((TOPIC_RESOURCE, self.topics.get(topic_id, "")), (BROKER_RESOURCE, ALL_BROKERS)):
-            if (value := self.configs_of(*resource).get(MIN_INSYNC_REPLICAS, "")).isdecimal():
-                return int(value)
-        return default
+            if (value := self.configs_of(*resource).get(name)) is not None:
+                yield value
 
     def configs_of(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
         return self.configs.get((resource_type, resource_name), NO_CONFIGS)
@@ -431,6 +445,10 @@ class Image:
             self.reassigning[key] = None
         elif before is not None and before.is_reassigning:
             del self.reassigning[key]
+        if after is not None and after.leader == NO_LEADER:
+            self.leaderless[key] = None
+        elif before is not None and before.leader == NO_LEADER:
+            del self.leaderless[key]
 
     def remove_topic(self, topic_id: UUID) -> None:
         for key, partition in list(self.of_topic(topic_id)):

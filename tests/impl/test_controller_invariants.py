@@ -101,7 +101,7 @@ def check_indexes(image: Image) -> None:
     fresh = Image()
     for key, partition in image.partitions.items():
         fresh.put_partition(key, partition)
-    for index in ("in_isr", "reassigning"):
+    for index in ("in_isr", "reassigning", "leaderless"):
         assert contents(fresh)[index] == contents(image)[index], index
 
 
@@ -198,6 +198,10 @@ class ControllerMachine(RuleBasedStateMachine):
     @rule(topic=topics, value=st.sampled_from(["1", "2", None]))
     def configure(self, topic: str, value: str | None) -> None:
         self.ask(AlterConfigsRequest.of_one(2, topic, "min.insync.replicas", value))
+
+    @rule(topic=topics, value=st.sampled_from(["true", "false", None]))
+    def allow_unclean_elections(self, topic: str, value: str | None) -> None:
+        self.ask(AlterConfigsRequest.of_one(2, topic, "unclean.leader.election.enable", value))
 
     @rule(broker_id=brokers)
     def unregister(self, broker_id: int) -> None:

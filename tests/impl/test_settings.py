@@ -15,6 +15,8 @@ def test_the_defaults_are_kafkas() -> None:
         "max_idle_interval_ms": 500,
         "min_insync_replicas": 1,
         "leader_imbalance_check_interval_ms": 0,
+        "unclean_election": False,
+        "unclean_election_check_interval_ms": 0,
         "supported_features": (),
         "bootstrap": (),
     }

@@ -118,6 +118,7 @@ IMAGE: Fields = {
     "quotas": plain,
     "in_isr": non_empty,
     "reassigning": plain,
+    "leaderless": plain,
 }
 REGISTRATION: Fields = {
     "broker_id": plain,

@@ -77,6 +77,8 @@ class Configuration:
     trace_file: str | None = None
     auto_leader_rebalance_enable: bool = True
     leader_imbalance_check_interval_seconds: int = 300
+    unclean_leader_election_enable: bool = False
+    unclean_leader_election_interval_ms: int = 300_000
     connections_max_idle_ms: int = 600_000
     connection_failed_authentication_delay_ms: int = 100
     sasl_server_max_receive_size: int = 512 << 10
@@ -163,6 +165,8 @@ READINGS: Mapping[str, Callable[[str, str], Any]] = {
     "trace.file": values.file,
     "auto.leader.rebalance.enable": boolean,
     "leader.imbalance.check.interval.seconds": _POSITIVE,
+    "unclean.leader.election.enable": boolean,
+    "unclean.leader.election.interval.ms": _POSITIVE_LONG,
     "connections.max.idle.ms": _BOUND,
     "connection.failed.authentication.delay.ms": _COUNT,
     "sasl.server.max.receive.size": _POSITIVE,

@@ -8,7 +8,7 @@ from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.lists import LISTS
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import MOST_STRING_BYTES, shown
-from impl.kraft.image import ALL_BROKERS, MIN_INSYNC_REPLICAS, Image
+from impl.kraft.image import ALL_BROKERS, MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, Image
 from impl.kraft.messages import AlterConfigsRequest, AlterConfigsResponse, ConfigChange, ConfigOperation
 from impl.kraft.records import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigRecord
 
@@ -30,7 +30,11 @@ def is_positive(value: str) -> bool:
     return is_number(value) and value != "0"
 
 
-VALIDATORS: Mapping[str, Callable[[str], bool]] = {MIN_INSYNC_REPLICAS: is_positive}
+def is_boolean(value: str) -> bool:
+    return value.lower() in ("true", "false")
+
+
+VALIDATORS: Mapping[str, Callable[[str], bool]] = {MIN_INSYNC_REPLICAS: is_positive, UNCLEAN_ELECTION: is_boolean}
 
 
 def invalid(name: str, value: str | None) -> str:

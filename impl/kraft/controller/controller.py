@@ -12,7 +12,7 @@ from typing import assert_never
 
 from impl.kraft.continuity import check_batches
 from impl.kraft.controller.access import alter_scram, create_acl, delete_acls
-from impl.kraft.controller.balancing import balanced
+from impl.kraft.controller.balancing import balanced, elected_uncleanly
 from impl.kraft.controller.configs import alter_configs
 from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.directories import assign_directories
@@ -89,6 +89,7 @@ from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
 Timer = tuple[str | int, ...]
 NO_OP_TIMER: Timer = ("no-op",)
 BALANCE_TIMER: Timer = ("balance",)
+UNCLEAN_TIMER: Timer = ("unclean elections",)
 
 RESPONSES: dict[type, Callable[[ErrorCode], Response]] = {
     BrokerRegistrationRequest: BrokerRegistrationResponse,
@@ -261,7 +262,7 @@ class Controller:
         return decision
 
     def on_timer(self, timer: Timer, now_ms: int) -> Effects:
-        """A lease is looked after, leads go back, or the log grows so that its followers see that it is alive."""
+        """Look after a lease, elect leaders that are preferred or missing, or let the log grow, to be seen alive."""
         check_as("now_ms", Int64, now_ms)
         match timer:
             case _ if not self.is_active:
@@ -274,6 +275,10 @@ class Controller:
                 found = balanced(self.speculative, self.settings)
                 again_ms = self.settings.leader_imbalance_check_interval_ms if found.is_done else 0
                 return [*self._append(found.records), SetTimer(BALANCE_TIMER, now_ms + again_ms)]
+            case ("unclean elections",):
+                found = elected_uncleanly(self.speculative, self.settings)
+                again_ms = self.settings.unclean_election_check_interval_ms if found.is_done else 0
+                return [*self._append(found.records), SetTimer(UNCLEAN_TIMER, now_ms + again_ms)]
             case _:
                 raise ValueError(f"a controller sets no timer {shown(timer)}")
 
@@ -353,6 +358,8 @@ class Controller:
             effects.append(self._no_op_timer(now_ms))
         if self.settings.leader_imbalance_check_interval_ms > 0:
             effects.append(SetTimer(BALANCE_TIMER, now_ms + self.settings.leader_imbalance_check_interval_ms))
+        if self.settings.unclean_election_check_interval_ms > 0:
+            effects.append(SetTimer(UNCLEAN_TIMER, now_ms + self.settings.unclean_election_check_interval_ms))
         return effects
 
     def renounce(self, now_ms: int) -> Effects:

@@ -50,7 +50,7 @@ def change(
     Empty where that changes nothing. Of `wanted`, the epochs do not count, and directories are of the replicas that are
     there. A leader that stays is named where a replica goes, so that its leader epoch rises, and those that were
     fetching from the replica look again. may_lead: whether the broker may, wherever its replica is. is_unclean: where
-    nobody in the ISR may lead, any replica may.
+    nobody in the ISR may lead, any replica may; so it is, too, where unclean.leader.election.enable says so.
     """
     before = image.partitions[key]
 
@@ -59,7 +59,7 @@ def change(
 
     after = completed(wanted, least_isr(image, settings, key)) if wanted.is_reassigning else wanted
     leader = elect(after, may)
-    if leader == NO_LEADER and is_unclean:
+    if leader == NO_LEADER and (is_unclean or image.allows_unclean_election(key[0], settings.unclean_election)):
         after = elect_unclean(after, may)
         leader = elect(after, may)
     leads_anew = leader != before.leader or not set(before.replicas) <= set(after.replicas)
@@ -118,15 +118,18 @@ def taken_out(
 
 
 def led_anew(image: Image, settings: ControllerSettings, broker_id: int) -> tuple[Record, ...]:
-    """A broker serves again: it joins no ISR, but partitions without a leader may get one."""
+    """A broker serves again: it joins no ISR, but partitions without a leader may get one.
+
+    That is a member of the ISR; or this broker, with fewer records, where unclean elections are allowed.
+    """
 
     def may_lead(candidate: int) -> bool:
         return candidate == broker_id or image.is_active(candidate)
 
     records: list[Record] = []
-    for key in in_order(image.in_isr.get(broker_id, ())):
+    for key in in_order(image.leaderless):
         partition = image.partitions[key]
-        if partition.leader == NO_LEADER:
+        if broker_id in partition.replicas:
             records += change(image, settings, key, partition, may_lead)
     return tuple(records)
 

@@ -18,6 +18,9 @@ class ControllerSettings:
     supported_features: the levels that this software supports.
     max_idle_interval_ms: metadata.max.idle.interval.ms (KIP-835); 0: an idle log does not grow.
     leader_imbalance_check_interval_ms: how often leads go back to preferred leaders; 0: not by themselves.
+    unclean_election: of topics that do not set unclean.leader.election.enable themselves.
+    unclean_election_check_interval_ms: how often partitions without a leader are looked at for it; 0: only where
+    something else changes them.
     bootstrap: what the first active controller of a cluster writes, where no feature has a level yet.
     """
 
@@ -26,6 +29,8 @@ class ControllerSettings:
     max_idle_interval_ms: Int64 = 500
     min_insync_replicas: Int32 = 1
     leader_imbalance_check_interval_ms: Int64 = 0
+    unclean_election: bool = False
+    unclean_election_check_interval_ms: Int64 = 0
     supported_features: tuple[SupportedFeature, ...] = ()
     bootstrap: tuple[BootstrapRecord, ...] = ()
 

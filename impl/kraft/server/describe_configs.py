@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from impl.kraft.config.configuration import Configuration
 from impl.kraft.errors import ErrorCode
-from impl.kraft.image import ALL_BROKERS, MIN_INSYNC_REPLICAS, Image
+from impl.kraft.image import ALL_BROKERS, MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, Image
 from impl.kraft.records import BROKER_RESOURCE, TOPIC_RESOURCE
 from impl.kraft.security.acls import Operation
 from impl.kraft.server.authorization import Rights
@@ -22,6 +22,8 @@ from impl.kraft.server.producing import MOST_BYTES, MOST_BYTES_OF_TOPIC
 from impl.runtime.topics import LEGAL_NAME
 
 _SECRET = re.compile(r"password|secret|jaas\.config|keystore\.key|certificate")
+_COUNTING = (MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION)
+"""Configs of topics that brokers and controllers here go by."""
 
 
 class Source(IntEnum):
@@ -113,7 +115,7 @@ def _layers(kind: int, name: str, image: Image, own: OwnConfigs, rights: Rights)
 
 def _counting(configs: Mapping[str, str]) -> Mapping[str, str]:
     """What brokers say of topics that do not say it themselves."""
-    return {key: value for key, value in configs.items() if key == MIN_INSYNC_REPLICAS}
+    return {key: value for key, value in configs.items() if key in _COUNTING}
 
 
 def _config(key: str, layers: Layers, synonyms: bool) -> dict[str, Any]:
@@ -122,7 +124,7 @@ def _config(key: str, layers: Layers, synonyms: bool) -> dict[str, Any]:
     source, value = said[0]
     return {
         "name": key, "value": value, "config_source": source, "is_default": source is Source.DEFAULT,
-        "read_only": source in (Source.FILE, Source.DEFAULT) and key not in (MIN_INSYNC_REPLICAS, MOST_BYTES_OF_TOPIC),
+        "read_only": source in (Source.FILE, Source.DEFAULT) and key not in (*_COUNTING, MOST_BYTES_OF_TOPIC),
         "is_sensitive": is_secret, "documentation": None,
         "synonyms": [{"name": key, "value": text, "source": by} for by, text in said] if synonyms else [],
     }  # fmt: skip

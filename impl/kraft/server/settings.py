@@ -36,7 +36,10 @@ def controller_settings(
     interval_ms = 1_000 * configuration.leader_imbalance_check_interval_seconds
     return ControllerSettings(
         cluster_id, configuration.broker_session_timeout_ms, configuration.metadata_max_idle_interval_ms,
+        configuration.min_insync_replicas,
         leader_imbalance_check_interval_ms=interval_ms if configuration.auto_leader_rebalance_enable else 0,
+        unclean_election=configuration.unclean_leader_election_enable,
+        unclean_election_check_interval_ms=configuration.unclean_leader_election_interval_ms,
         supported_features=SUPPORTED, bootstrap=bootstrap,
     )  # fmt: skip
 

@@ -115,4 +115,5 @@ def contents(image: Image) -> dict[str, object]:
         "quotas": dict(image.quotas),
         "in_isr": {broker_id: frozenset(keys) for broker_id, keys in image.in_isr.items() if keys},
         "reassigning": frozenset(image.reassigning),
+        "leaderless": frozenset(image.leaderless),
     }

@@ -15,9 +15,20 @@ from kio.schema.controller_registration.v0 import request as controller_request
 from kio.schema.types import BrokerId
 from kio.static.primitive import i8, i16, i32, i64, u16
 
+from impl.kraft.image import UNCLEAN_ELECTION
 from impl.kraft.storage.directories import decode_id
 from tests.impl.kraft.released import released
-from tests.impl.kraft.server.admin_requests import creation, election, moved, new_topic
+from tests.impl.kraft.server.admin_requests import (
+    BROKER,
+    SET,
+    TOPIC,
+    alteration,
+    configs_of,
+    creation,
+    election,
+    moved,
+    new_topic,
+)
 from tests.impl.kraft.server.alone import KAFKA, OURS
 from tests.impl.kraft.server.registered_brokers import FENCED, UNWRITTEN, WithBrokers, with_brokers
 
@@ -137,6 +148,20 @@ STEPS: Sequence[Callable[[WithBrokers], Any]] = [
     lambda of: recovered(of, "lossy", 11, 12, leader_epoch=2, partition_epoch=3, state=0),
     lambda of: recovered(of, "lossy", 11, leader_epoch=2, partition_epoch=4, state=1),
     lambda of: of.answer(controller(19)),
+    lambda of: of.beat(11, epoch_of(of, 11), wants_fence=True),
+    lambda of: of.answer(creation(
+        new_topic("allowed", (12, 11), unclean_leader_election_enable="true"), new_topic("later", (12, 11)),
+    )),
+    lambda of: of.beat(11, epoch_of(of, 11)),
+    lambda of: of.beat(12, epoch_of(of, 12), wants_fence=True),
+    lambda of: of.answer(alteration(configs_of(TOPIC, "later", (UNCLEAN_ELECTION, SET, "true")))),
+    lambda of: of.beat(11, epoch_of(of, 11), wants_fence=True),
+    lambda of: of.beat(11, epoch_of(of, 11)),
+    lambda of: of.answer(alteration(configs_of(BROKER, "", (UNCLEAN_ELECTION, SET, "true")))),
+    lambda of: of.answer(alteration(configs_of(TOPIC, "allowed", (UNCLEAN_ELECTION, SET, "false")))),
+    lambda of: of.beat(11, epoch_of(of, 11), wants_fence=True),
+    lambda of: of.beat(12, epoch_of(of, 12)),
+    lambda of: of.beat(11, epoch_of(of, 11)),
 ]  # fmt: skip
 
 
@@ -174,7 +199,7 @@ def test_who_is_unfenced_as_its_directory_fails_leads_from_there_in_kafka_alone(
 
 
 def without_fencing(of: WithBrokers) -> list[tuple[str, str, dict[str, Any]]]:
-    """What is written, in order of each topic and controller.
+    """What is written, in order of each partition and controller.
 
     But for fencing, for which KIP-631 has records of its own, the controller itself, which registers in its time, and
     what Kafka writes again that it has: a registration.
@@ -191,5 +216,5 @@ def without_fencing(of: WithBrokers) -> list[tuple[str, str, dict[str, Any]]]:
         if kind in WRITTEN and (kind.startswith("REGISTER") or not data.get("fenced"))
         if data.get("controllerId") != ITSELF
     ]
-    in_order = sorted(found, key=lambda one: one[0])
+    in_order = sorted(found, key=lambda one: (one[0], one[2].get("partitionId", -1)))
     return [one for one, _ in groupby(in_order)]

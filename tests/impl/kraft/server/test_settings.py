@@ -52,6 +52,19 @@ def test_every_setting_of_snapshots_and_segments_is_heeded() -> None:
     assert storage_settings(defaults).log == LogSettings()
 
 
+def test_what_a_file_says_of_topics_reaches_controllers() -> None:
+    more = "min.insync.replicas=2\nunclean.leader.election.enable=true\nunclean.leader.election.interval.ms=77\n"
+    configuration, findings = parse(TEXT + more)
+    assert configuration is not None, findings.problems
+    settings = controller_settings(configuration, "c", ())
+    assert settings.min_insync_replicas == 2
+    assert (settings.unclean_election, settings.unclean_election_check_interval_ms) == (True, 77)
+    configuration, findings = parse(TEXT)
+    assert configuration is not None, findings.problems
+    settings = controller_settings(configuration, "c", ())
+    assert (settings.unclean_election, settings.unclean_election_check_interval_ms) == (False, 300_000)
+
+
 def test_leads_go_back_by_themselves_unless_a_file_says_no() -> None:
     for more, interval_ms in (
         ("", 300_000),
