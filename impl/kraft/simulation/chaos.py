@@ -29,7 +29,7 @@ def cut_off(run: Simulation, number: int, rng: Random) -> None:
 def pause(run: Simulation, number: int, rng: Random) -> None:
     """A process stands still: its clock has jumped when it goes on, and all that came meanwhile waits for it."""
     node = run.nodes[number]
-    run.contact.stops(number)
+    run.talk.contact.stops(number)
     node.paused_until_ms = max(node.paused_until_ms, run.now_ms + rng.randrange(1, 10 * ELECTION_MS))
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
+from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Follower, Leader
 from impl.kraft.raft.voter import Voter
@@ -65,6 +67,7 @@ class Rules:
         self.committed: list[Entry] = []
         self.committed_in = 0
         self.applied = [0] * voters
+        self._known: list[list[tuple[int, int]]] = [[]] * voters
 
     def hold(self, kept: bool, rule: str, what: str) -> None:
         if not kept:
@@ -148,7 +151,7 @@ class Rules:
         )
         is_kept = found[: len(kept)] == kept or is_older  # a snapshot of a newer epoch stands for another log
         self.hold(is_kept, "R8", f"node {node} lost what was on its disk")
-        self.logs[node], self.applied[node] = LogSeen(found), 0
+        self.logs[node], self.applied[node], self._known[node] = LogSeen(found), 0, []
 
     def stop(self, node: int) -> None:
         """Of its log, only what is on disk counts."""
@@ -168,6 +171,21 @@ class Rules:
         self.hold(known <= end, "R4", f"node {node} takes {known} for committed, and {end} is")
         count = sum(log.has(self.committed, log.flushed_end) for log in self.logs)
         self.hold(2 * count > len(self.logs), "R6", "what is committed is not on the disks of a majority")
+
+    def look_at_ends(self, node: int, ends: LogEnds) -> None:
+        """A voter knows where its log ends, and each epoch of it begins, with that of the snapshot before."""
+        known = [*ends.epochs.starts, (ends.start_offset, ends.end_offset), *ends.snapshots]
+        if self._known[node] == known:
+            return
+        self._known[node] = known
+        log, starts = self.logs[node], dict[int, int]()
+        for before, entry in pairwise([None, *log.entries]):
+            if entry is not None and entry.end_offset > ends.start_offset:
+                starts.setdefault(entry.epoch, max(ends.start_offset, 0 if before is None else before.end_offset))
+        covers = {epoch: end for end, epoch in ends.snapshots if end == ends.start_offset and epoch not in starts}
+        found = [*covers.items(), *starts.items()]
+        is_known = (ends.end_offset, ends.epochs.starts) == (log.end_offset, found)
+        self.hold(is_known, "R9", f"node {node} takes its log for {ends}, and its epochs begin at {found}")
 
     def look_at_leader(self, node: int, voter: Voter, role: Leader) -> None:
         first = self.leaders.setdefault(voter.epoch, node)

@@ -24,6 +24,8 @@ INTERVAL_BYTES = 4096
 FLUSH_POINT = re.compile(rb"(\d{20}) ([0-9a-f]{8})\n")
 _SEGMENT = re.compile(r"(\d{20})\.log")
 _EPOCHS = "leader-epoch-checkpoint"
+_METADATA, _OF_METADATA = "partition.metadata", b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
+"""The id of `__cluster_metadata`, Uuid.METADATA_TOPIC_ID, in base 64."""
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
 
@@ -94,6 +96,7 @@ def check_files(files: Mapping[str, bytes], directory: str, voters: Sequence[int
     for name, data in own.items():
         if match := _SNAPSHOT.fullmatch(name):
             _check_snapshot(name, int(match[2]), batches(name, data))
+    require(own.get(_METADATA) == _OF_METADATA, _METADATA, f"it is {own.get(_METADATA)!r}")
     if "quorum-state" in own:
         _check_quorum_state("quorum-state", own["quorum-state"], voters)
 

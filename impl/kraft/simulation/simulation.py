@@ -29,14 +29,11 @@ from impl.kraft.raft.effects import (
     TruncateLog,
 )
 from impl.kraft.raft.errors import NotLeadingError
-from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, VoteRequest
+from impl.kraft.raft.messages import Request
 from impl.kraft.raft.roles import Leader
 from impl.kraft.recovered import recovered_ends
 from impl.kraft.simulation import chaos
-from impl.kraft.simulation.asking import Asking
-from impl.kraft.simulation.contact import Contact
 from impl.kraft.simulation.core import Core
-from impl.kraft.simulation.fetches import Fetches, look_at_parked
 from impl.kraft.simulation.histories import Clients, check
 from impl.kraft.simulation.invariants import BrokenRuleError, NotRecoveredError, Rules
 from impl.kraft.simulation.kafka_files import check_files
@@ -44,6 +41,7 @@ from impl.kraft.simulation.majority import go_on
 from impl.kraft.simulation.rot import Rot, flip
 from impl.kraft.simulation.stranger import hear_stranger
 from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, QUIET_MS, Kind, Plan, Step
+from impl.kraft.simulation.talk import Talk
 from impl.kraft.storage.batches import Record, entries_of
 from impl.kraft.storage.directories import PARTITION
 from impl.kraft.storage.errors import BitRotError, DiskFullError, StorageEndedError
@@ -60,7 +58,10 @@ Handed = Callable[[Core], Sequence[object]]
 
 
 class Node:
-    """A machine. life: of its process; what was on its way to an earlier one is dropped. rot: until it is mended."""
+    """A machine. life: of its process; what was on its way to an earlier one is dropped. rot: until it is mended.
+
+    timers: when each is due, by its clock, and the number of the event that has set it.
+    """
 
     def __init__(self, disk: SimulatedDisk) -> None:
         self.disk = disk
@@ -68,7 +69,7 @@ class Node:
         self.raft: Core | None = None
         self.storage: QuorumStorage | None = None
         self.claimed: int | None = None
-        self.timers: dict[tuple[object, int | None], int] = {}
+        self.timers: dict[tuple[object, int | None], tuple[int, int]] = {}
         self.paused_until_ms = 0
         self.clock_percent = 100
         self.rot: Rot | None = None
@@ -81,8 +82,8 @@ class Simulation:
         self.rng = Random(f"run {plan.seed}")
         self.swarm, self.schedule, self.watch = plan.swarm, plan.schedule, watch
         self.rules = rules or Rules(self.swarm.voters)
-        self.contact = Contact(self.swarm.voters, self.raft_settings(0).check_quorum_ms)
-        self.clients, self.fetches, self.asking = Clients(), Fetches(), Asking()
+        self.talk = Talk(self.swarm.voters, self.raft_settings(0).check_quorum_ms)
+        self.clients = Clients()
         self.now_ms = 0
         self.events = self.numbers = 0
         self.is_quiet = False
@@ -207,8 +208,7 @@ class Simulation:
     def forget(self, number: int) -> None:
         """A process has ended."""
         self.rules.stop(number)
-        self.asking.stop(number)
-        self.contact.stops(number)
+        self.talk.stop(number)
         self.clients.give_up(number)
         self.clients.disconnect(number)
 
@@ -263,11 +263,11 @@ class Simulation:
     def look_at(self, number: int, raft: Core) -> None:
         """All that an input has led to is done. Who does not lead waits for a leader, and not for ever."""
         self.rules.look_at(number, raft.voter)
-        look_at_parked(number, raft.voter)
-        self.asking.look_at(number, raft.voter)
-        waits = isinstance(raft.voter.role, Leader) or (Timer.ELECTION, None) in self.nodes[number].timers
+        self.rules.look_at_ends(number, raft.voter.log)
+        due_ms, _ = self.nodes[number].timers.get((Timer.ELECTION, None), (None, 0))
+        waits = isinstance(raft.voter.role, Leader) or due_ms is not None
         self.rules.hold(waits, "timers", f"node {number} neither leads nor waits for a leader")
-        self.contact.look_at(number, self.now_ms, leads=isinstance(raft.voter.role, Leader))
+        self.talk.look_at(number, raft.voter, due_ms, self.now_ms)
 
     def carry_out(self, number: int, raft: Core, effect: object) -> None:
         node = self.nodes[number]
@@ -277,7 +277,7 @@ class Simulation:
             case Persist(state=state):
                 before = self.rules.persisted[number]
                 if self.swarm.uses_prevote and state.voted_for == number and (not before or before.epoch < state.epoch):
-                    self.contact.stands(number)
+                    self.talk.contact.stands(number)
                 self.rules.begin_to_persist(number, state)
                 storage.persist(state)
                 self.rules.persist(number, state)
@@ -291,14 +291,14 @@ class Simulation:
                 storage.truncate(end)
             case Send(to=to, request=request):
                 self.rules.send(number, request)
-                self.asking.send(number, to, request)
+                self.talk.send(number, to, request)
                 self.send(number, to, request)
             case Answer(call=call, response=response):
-                self.fetches.refused(number, call, response)
+                self.talk.answer(number, call, response)
                 self.answer(call, response)
             case AnswerFetch(call=call, response=response, offset=offset, max_bytes=max_bytes):
                 found = replace(response, records=storage.log.read(offset, max_bytes))
-                self.fetches.answered(number, call, found, raft.voter.log, self.clock_ms(number))
+                self.talk.fetches.answered(number, call, found, raft.voter.log, self.clock_ms(number))
                 self.answer(call, found)
             case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
                 self.set_timer(number, timer, timer.value, at_ms + self.rng.randint(0, spread_ms), peer)
@@ -336,7 +336,7 @@ class Simulation:
         """name: of the timer in the digest."""
         node, which = self.nodes[number], (timer, peer)
         self.numbers += 1
-        mine = node.timers[which] = self.numbers
+        mine = node.timers[which] = at_ms, self.numbers
 
         def due() -> None:
             if node.timers.get(which) == mine:
@@ -353,12 +353,11 @@ class Simulation:
         """A request of the quorum."""
 
         def handled(call: int, raft: Core) -> Sequence[object]:
-            self.fetches.come(to, call, request, self.clock_ms(to))
+            self.talk.request(to, call, sender, request, self.now_ms, self.clock_ms(to))
             return raft.handle(call, request, self.clock_ms(to))
 
         def answered(response: Any, raft: Core) -> Sequence[object]:
-            if isinstance(request, VoteRequest) and request.pre_vote and response and response.vote_granted:
-                self.contact.grants(sender, to)
+            self.talk.response(sender, raft.voter, to, request, response)
             return raft.on_response(to, request, response, self.clock_ms(sender))
 
         self.exchange(sender, to, request, handled, answered)
@@ -388,8 +387,6 @@ class Simulation:
                 lambda response: self.deliver(to, sender, self.alive(sender, life, lambda: ended(response)))
             )
             self.note(to, "request", request)
-            if isinstance(request, FetchRequest | FetchSnapshotRequest):
-                self.contact.hears(to, sender, self.now_ms)
             self.hand_in(to, partial(handled, call))
 
         self.after(REQUEST_TIMEOUT_MS, self.alive(sender, life, lambda: ended(None)))

@@ -82,6 +82,7 @@ def hear_stranger(run: Simulation, number: int, rng: Random) -> None:
     if rng.randrange(4) == 0:
         other, request, lie = lie_to(raft.voter, rng)
         run.note(number, "lie", lie)
+        run.talk.response(number, raft.voter, other, request, lie)
         run.hand_in(number, lambda raft: raft.on_response(other, request, lie, run.clock_ms(number)))
         run.rules.hold(raft.voter.election == before, "strangers", f"{lie} has changed the election of {number}")
         return
@@ -93,6 +94,7 @@ def hear_stranger(run: Simulation, number: int, rng: Random) -> None:
         run.rules.hold(is_right, "strangers", f"node {number} answers {word} with {response.error.name}")
 
     call = run.called(answered)
+    run.talk.word(number, call, word.request)
     run.hand_in(number, lambda raft: raft.handle(call, word.request, run.clock_ms(number)))
     if run.nodes[number].raft is raft:
         run.rules.hold(raft.voter.election == before, "strangers", f"{word} has changed the election of {number}")

@@ -10,6 +10,8 @@ import pytest
 from impl.kraft.simulation.kafka_files import NotKafkaError, check_files, flush_point
 from impl.kraft.storage.batches import Record, RecordBatch, encode
 from impl.kraft.storage.control import LeaderChange, leader_change
+from impl.kraft.storage.directories import PARTITION_METADATA
+from impl.kraft.storage.disk import write_durably
 from impl.kraft.storage.election import ElectionState, write_election
 from impl.kraft.storage.log import Log, LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
@@ -34,6 +36,7 @@ def files() -> Files:
     for at in range(1, 9):
         log.append(encode(RecordBatch(at, 1, 10 + at // 2, (Record(bytes(3_000)),))), 1)
     log.close()
+    write_durably(disk, DIRECTORY, "partition.metadata", PARTITION_METADATA)
     write_election(disk, DIRECTORY, ElectionState(1, 2, None, VOTERS))
     writer = Snapshots(disk, DIRECTORY).create((3, 1), 11, now_ms=12)
     writer.append([Record(b"all")])
@@ -97,6 +100,7 @@ DAMAGES: dict[str, Callable[[Files], None]] = {
     "a vote for nobody": state(votedId=-2),
     "a field more": state(more=1),
     "a space": changed(STATE, lambda data: data.insert(1, 32)),
+    "no id of the topic": without(f"{DIRECTORY}/partition.metadata"),
     "no epochs": without(EPOCHS),
     "an epoch": changed(EPOCHS, lambda data: data.__setitem__(slice(4, 5), b"2")),
     "the start of an epoch": changed(EPOCHS, lambda data: data.__setitem__(slice(6, 7), b"3")),

@@ -155,7 +155,11 @@ class Worker:
             "a cut before the start": lambda: storage.truncate(ledger.start - 1),
             "another snapshot than comes": lambda: storage.freeze((ledger.end + 2, epoch)),
             "the start from a snapshot that is not there": lambda: storage.install((ledger.end + 2, epoch)),
+            "a snapshot that is not there for the log": lambda: storage.delete_before((ledger.end + 2, epoch)),
         }
+        if ledger.epoch > 0:
+            older = encode(RecordBatch(ledger.end, ledger.epoch - 1, 0, (Record(b""),)))
+            attempts["a batch of an older epoch"] = lambda: storage.append(older, epoch)
         coming = (ledger.end + 1, epoch)
         storage.receive(coming, 0, b"of a snapshot")
         for what, attempt in attempts.items():

@@ -1,0 +1,110 @@
+"""Who follows gives its leader its time, and no more; what it did not ask for changes nothing (KIP-595, Fetch).
+
+A leader that leads no more, as it says, is waited for no longer than a candidate waits between two elections.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from impl.kraft.errors import ErrorCode
+from impl.kraft.raft.messages import (
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    Request,
+)
+from impl.kraft.raft.roles import Follower
+from impl.kraft.raft.voter import Voter
+from impl.kraft.simulation.invariants import BrokenRuleError
+
+Fetch = FetchRequest | FetchSnapshotRequest
+Fetched = FetchResponse | FetchSnapshotResponse
+
+
+class _Seen(NamedTuple):
+    """A follower after an event. leads: the epoch, and who leads it. due_ms: when it stands, by its own clock."""
+
+    leads: tuple[int, int | None]
+    role: Follower
+    due_ms: int
+    is_left: bool
+
+
+class _Answer(NamedTuple):
+    """To a fetch. is_awaited: it is the one that is under way."""
+
+    response: Fetched | None
+    is_awaited: bool
+
+    @property
+    def error(self) -> ErrorCode | None:
+        return None if self.response is None else self.response.error
+
+
+class Following:
+    """What each voter that follows was told by its leader."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, _Seen] = {}
+        self._answers: dict[int, _Answer] = {}
+        self._ends: dict[int, tuple[int, int]] = {}
+
+    def come(self, node: int, request: Request) -> None:
+        """A request is handed to a node."""
+        if isinstance(request, EndQuorumEpochRequest):
+            self._ends[node] = request.epoch, request.leader_id
+
+    def answered(self, node: int, voter: Voter, request: Fetch, response: Fetched | None) -> None:
+        """The answer to a request is handed to a node; None: it was given up."""
+        is_awaited = isinstance(voter.role, Follower) and voter.role.fetching == request
+        self._answers[node] = _Answer(response, is_awaited)
+
+    def stop(self, node: int) -> None:
+        """Its process has ended."""
+        for of_node in (self._seen, self._answers, self._ends):
+            of_node.pop(node, None)
+
+    def look_at(self, node: int, voter: Voter, due_ms: int | None) -> None:
+        """After every event of a node. Raises BrokenRuleError."""
+        answer, end = self._answers.pop(node, None), self._ends.pop(node, None)
+        before = self._seen.pop(node, None)
+        if not isinstance(voter.role, Follower) or voter.settings.is_observer or due_ms is None:
+            return
+        leads = voter.epoch, voter.election.leader
+        if before is not None and before.leads != leads:
+            before = None
+        is_told = end == leads or (
+            before is not None
+            and answer is not None
+            and answer.is_awaited
+            and answer.error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        )
+        was_left = before is not None and before.is_left
+        self._seen[node] = _Seen(leads, voter.role, due_ms, is_told or was_left)
+        if before is not None and answer is not None:
+            _look_at_answer(node, voter.role, before.role, answer)
+        fetch_ms = voter.now_ms + voter.settings.fetch_timeout_ms
+        if is_told and not (was_left and before is not None and before.due_ms == due_ms):
+            latest_ms = voter.now_ms + voter.settings.election_backoff_max_ms
+            _hold(due_ms <= latest_ms, "left", f"node {node} waits for {due_ms - voter.now_ms} ms")
+        elif before is None:
+            _hold(due_ms >= fetch_ms, "patience", f"node {node} waits for {due_ms - voter.now_ms} ms")
+        elif due_ms != before.due_ms:
+            is_alive = answer is not None and answer.is_awaited and answer.error is ErrorCode.NONE
+            _hold(is_alive and not was_left, "waiting", f"node {node} waits anew, and its leader may be dead")
+            _hold(due_ms >= fetch_ms, "patience", f"node {node} waits for {due_ms - voter.now_ms} ms")
+
+
+def _look_at_answer(node: int, role: Follower, before: Follower, answer: _Answer) -> None:
+    if not answer.is_awaited:
+        _hold(role == before, "late answers", f"node {node} goes by {answer.response}, and does not wait for it")
+    elif answer.error is not ErrorCode.NONE:
+        _hold(role.fetching is None, "backing off", f"node {node} asks again at once, after {answer.response}")
+
+
+def _hold(kept: bool, rule: str, what: str) -> None:
+    if not kept:
+        raise BrokenRuleError(f"{rule}: {what}")

@@ -1,0 +1,98 @@
+"""Rules of what voters say to each other: each is broken by a fault of the core within a few seeds."""
+
+from __future__ import annotations
+
+import importlib
+from typing import NamedTuple
+
+import pytest
+
+from tests.conform.faults.patched import patched
+
+
+class Fault(NamedTuple):
+    """A fragment of a function of the core, what stands for it, and the rule that is broken then."""
+
+    function: str
+    old: str
+    new: str
+    rule: str
+    clusters: bool = False
+
+
+FAULTS = {
+    "who has refused is not counted": Fault(
+        "elections.on_vote_response", "role.refused | {other}", "role.refused", "votes"
+    ),
+    "who is asked again counts as before": Fault("elections.ask_again", "refused=role.refused - {other}", "", "votes"),
+    "who lost its leader later is not asked again": Fault(
+        "elections.handle_vote", "ask_again(voter, request.candidate_id)", "", "asked again"
+    ),
+    "who has said yes is asked again": Fault(
+        "elections.retry", "role.granted | role.refused", "role.refused", "asked twice"
+    ),
+    "who cannot win waits for a whole election": Fault(
+        "elections.lose",
+        "voter.settings.election_backoff_max_ms",
+        "9 * voter.settings.election_timeout_ms",
+        "giving up",
+    ),
+    "who only asks goes on": Fault("elections.lose", "voter.attach()", "pass", "giving up"),
+    "the last in turn waits too long": Fault(
+        "elections.backoff_ms",
+        "voter.settings.election_backoff_max_ms * place // max(1, len(successors))",
+        "2 * voter.settings.election_backoff_max_ms",
+        "left",
+    ),
+    "that a leader leads no more is not heard": Fault(
+        "follower.on_fetch_response", "response.error is ErrorCode.NOT_LEADER_OR_FOLLOWER", "False", "left"
+    ),
+    "a fetch that was given up ends the wait": Fault(
+        "follower.on_fetch_response",
+        "response is not None and response.error is ErrorCode.NOT_LEADER_OR_FOLLOWER and not role.is_left",
+        "response is None",
+        "waiting",
+    ),
+    "an error says that the leader is alive": Fault(
+        "follower.on_fetch_response",
+        "response.error is not ErrorCode.NONE",
+        "",
+        "backing off",
+    ),
+    "who was left goes on waiting": Fault(
+        "follower.go_on", "if not role.is_left:\n    voter.await_fetch()", "voter.await_fetch()", "waiting"
+    ),
+    "who follows stands too soon": Fault(
+        "Voter.await_fetch",
+        "self.set_timer(Timer.ELECTION, self.settings.fetch_timeout_ms, self.settings.fetch_timeout_ms // 4)",
+        "self.set_timer(Timer.ELECTION, self.settings.fetch_timeout_ms // 2, self.settings.fetch_timeout_ms // 4)",
+        "patience",
+    ),
+    "an answer that comes late counts": Fault(
+        "follower.on_fetch_response", "not isinstance(role, Follower) or request != role.fetching",
+        "not isinstance(role, Follower)", "late answers",
+    ),
+    "who was refused fetches at once": Fault(
+        "follower.on_fetch_response", "backs_off=True", "backs_off=False", "backing off"
+    ),
+    "a piece that was refused is asked for at once": Fault(
+        "follower.on_piece", "backs_off=True", "backs_off=False", "backing off", clusters=True
+    ),
+    "the epoch before a log is noted twice": Fault(
+        "LogEnds._note_epoch_before", "(not starts or starts[0][0] > epoch)", "True", "R9", clusters=True
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_each_rule_can_be_broken(fault: Fault) -> None:
+    found = []
+    with patched(fault.function, fault.old, fault.new, adapter="raft"):
+        failure = importlib.import_module("impl.kraft.simulation.shrinking").failure
+        swarm = importlib.import_module("impl.kraft.simulation.swarm")
+        plan_of = swarm.cluster_plan_of if fault.clusters else swarm.plan_of
+        for seed in range(30 if fault.clusters else 100):
+            found.append(failure(plan_of(seed)))
+            if found[-1] is not None and f": {fault.rule}" in found[-1]:
+                return
+    raise AssertionError([one for one in found if one])
