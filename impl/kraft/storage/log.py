@@ -258,8 +258,13 @@ class Log:
                 "%s: the log ends at %d, before its snapshot: it is emptied", self._directory, self.end_offset
             )
             self.restart_at(*snapshot)
-        elif snapshot is not None and self.end_offset == snapshot[0]:
-            self.epochs.note(snapshot[1], snapshot[0])  # nothing of that epoch is left in the log
+        elif snapshot is not None:
+            self.note_snapshot(snapshot)
+
+    def note_snapshot(self, snapshot: tuple[int, int]) -> None:
+        """One that ends where the log does, of whose epoch nothing may be left in it: older batches do not follow."""
+        if self.end_offset == snapshot[0] and self.epochs.note(snapshot[1], snapshot[0]):
+            write_checkpoint(self._disk, self._directory, self.epochs)
 
     def _make_durable(self) -> None:
         """What was read may be in memory only, if the last process ended at an fsync that failed: write it again.

@@ -111,7 +111,10 @@ class QuorumStorage:
                 f"what is below the snapshot {latest} is committed, and cannot be truncated to {end_offset}"
             )
         with self._writing(full_ends=True):
-            return self.log.truncate(end_offset)
+            end = self.log.truncate(end_offset)
+            if latest is not None:
+                self.log.note_snapshot(latest)
+            return end
 
     def create_snapshot(self, snapshot_id: SnapshotId, last_contained_ms: int, now_ms: int) -> SnapshotWriter:
         """Begin one of this node's own. Raises LogUseError unless a batch of its epoch ends there (KAFKA-14619)."""
