@@ -96,9 +96,9 @@ class State:
 
 
 class Jvm:
-    """A process of Java with the classes of a release."""
+    """A process of Java with the classes of a release. main: the class that serves."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, main: str = "fencepost.Server") -> None:
         self.version = version
         self.dropped: list[int] = []
         made = classes(version)
@@ -107,7 +107,7 @@ class Jvm:
         silent = (f"-Dlog4j.configuration=file:{log4j}", "-Dlog4j2.level=OFF")
         heap = f"-Xmx{os.environ.get(HEAP_OF) or _HEAP}"
         options = (heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", *silent, *EXPORTS)
-        command = ["java", *options, "-cp", f"{made}:{jars(version)}/*", "fencepost.Server"]
+        command = ["java", *options, "-cp", f"{made}:{jars(version)}/*", main]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._owner = os.getpid()
         atexit.register(self.close)

@@ -2,6 +2,7 @@ package fencepost;
 
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.Timer;
+import org.apache.kafka.common.utils.Timers;
 
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -32,6 +33,6 @@ final class ManualTime implements Time {
 
     @Override
     public Timer timer(long timeoutMs) {
-        throw new UnsupportedOperationException("nothing waits here");
+        return Timers.of(this, timeoutMs);
     }
 }

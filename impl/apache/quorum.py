@@ -1,0 +1,146 @@
+"""Simulated quorums of released voters, on our storage and network, held to the rules of the quorum.
+
+    python -m impl.apache.quorum 4.3.1 --seeds 20 [--first 0] [--record FOLDER]
+
+The runs are those of `python -m impl.kraft.simulation`, but for what only our core promises: how it answers strangers,
+waits and backs off, and resigns on a full disk. Exit codes: 0 every rule held, 1 a rule was broken, 2 usage, or
+there is no such release here, 3 interrupted, 6 a trace could not be written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from impl.apache.errors import ApacheError
+from impl.apache.jvm import Jvm
+from impl.apache.release import missing, numbers
+from impl.apache.voters import MAIN, SINCE, FlushNow, KafkaVoter
+from impl.kraft.simulation.__main__ import judged, recorded
+from impl.kraft.simulation.core import Core
+from impl.kraft.simulation.invariants import Rules
+from impl.kraft.simulation.simulation import DIRECTORY, REQUEST_TIMEOUT_MS, Simulation
+from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, Kind, Plan, plan_of
+from impl.kraft.storage.batches import Record, entries_of
+from impl.kraft.storage.log import LogSettings
+from impl.kraft.storage.storage import QuorumStorage, StorageSettings
+
+OURS = (Kind.STRANGER, Kind.FULL_DISK)
+"""Steps whose rules are about our core."""
+
+
+class KafkaSimulation(Simulation):
+    """A run whose voters are Kafka's."""
+
+    def __init__(
+        self, jvm: Jvm, plan: Plan, watch: Callable[[str], None] | None = None, rules: Rules | None = None
+    ) -> None:
+        self._jvm = jvm
+        super().__init__(plan, watch, rules)
+
+    def recover(self, number: int) -> None:
+        node, swarm = self.nodes[number], self.swarm
+        settings = StorageSettings(LogSettings(segment_bytes=swarm.segment_bytes), reserve_bytes=swarm.reserve_bytes)
+        storage = node.storage = QuorumStorage.open(node.disk, DIRECTORY, settings)
+        node.rot = None
+        stored = storage.log.read(0)
+        self.rules.start(number, storage.election, entries_of(stored))
+        configs = {
+            "election.timeout.ms": ELECTION_MS,
+            "election.backoff.max.ms": ELECTION_MS,
+            "fetch.timeout.ms": FETCH_MS,
+            "request.timeout.ms": REQUEST_TIMEOUT_MS,
+            "append.linger.ms": 0,
+            "fetch.max.bytes": swarm.fetch_max_bytes,
+        }
+        raft_settings = self.raft_settings(number)
+        node.raft = KafkaVoter(self._jvm, raft_settings, storage.election, stored, configs, self.rng.randrange(1 << 30))
+        self.note(number, "start", storage.election, storage.log.end_offset)
+        self.hand_in(number, lambda raft: raft.start(self.clock_ms(number)))
+
+    def carry_out(self, number: int, raft: Core, effect: object) -> None:
+        storage = self.nodes[number].storage
+        if isinstance(effect, FlushNow) and storage is not None:
+            end = storage.flush()
+            self.note(number, "flushed", end)
+            self.rules.flush(number, end)
+        else:
+            super().carry_out(number, raft, effect)
+
+    def look_at(self, number: int, raft: Core) -> None:
+        self.rules.look_at(number, raft.voter)
+
+    def append(self, number: int, records: tuple[Record, ...], began: int) -> None:
+        node = self.nodes[number]
+        if (epoch := node.claimed) is None:
+            return
+        self.describe(number, began)
+        self.note(number, "append", epoch)
+        now_ms, life, before = self.clock_ms(number), node.life, self.rules.logs[number].end_offset
+        values = [record.value or b"" for record in records]
+
+        def appended(raft: Core) -> Sequence[object]:
+            assert isinstance(raft, KafkaVoter)
+            return raft.append(epoch, values, now_ms)
+
+        self.hand_in(number, appended)
+        if node.life == life and self.rules.logs[number].end_offset > before:
+            last = self.rules.logs[number].entries[-1]
+            self.clients.begin(number, last.end_offset, last.crc, began)
+
+
+def kafka_plan_of(seed: int) -> Plan:
+    """Kafka's voter asks for pre-votes before it stands, always."""
+    plan = plan_of(seed)
+    steps = tuple(step for step in plan.schedule if step.kind not in OURS)
+    return replace(plan, swarm=replace(plan.swarm, uses_prevote=True), schedule=steps)
+
+
+def run_seeds(jvm: Jvm, seeds: range, folder: Path | None) -> int:
+    """How many runs break a rule."""
+    broken = events = 0
+    for seed in seeds:
+        plan = kafka_plan_of(seed)
+        with recorded(plan, folder) as rules:
+            is_broken, count = judged(KafkaSimulation(jvm, plan, rules=rules), plan, prints_digest=len(seeds) == 1)
+        broken += is_broken
+        events += count
+    print(f"{len(seeds)} runs, {events} events, {broken} broken")
+    return broken
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m impl.apache.quorum", description=__doc__)
+    parser.add_argument("release", help="a version whose jars are there, or a folder of the jars of a build")
+    parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")
+    parser.add_argument("--seeds", type=int, default=20, help="how many (default: 20)")
+    parser.add_argument("--record", metavar="FOLDER", type=Path, help="write the trace of each run, to be validated")
+    options = parser.parse_args(arguments)
+    logging.disable(logging.WARNING)
+    why = missing(options.release)
+    try:
+        if not why and numbers(options.release) < SINCE:
+            why = f"voters of Apache Kafka {options.release} cannot be driven: those since 4.3 can"
+        if why:
+            print(why, file=sys.stderr)
+            return 2
+        with closing(Jvm(options.release, MAIN)) as jvm:
+            return int(run_seeds(jvm, range(options.first, options.first + options.seeds), options.record) > 0)
+    except ApacheError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{error.filename} could not be written: {error.strerror}", file=sys.stderr)
+        return 6
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 3
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
