@@ -11,7 +11,7 @@ import json
 import os
 import struct
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -96,9 +96,9 @@ class State:
 
 
 class Jvm:
-    """A process of Java with the classes of a release. main: the class that serves."""
+    """A process of Java with the classes of a release. main: the class that serves. more: options of Java."""
 
-    def __init__(self, version: str, main: str = "fencepost.Server") -> None:
+    def __init__(self, version: str, main: str = "fencepost.Server", more: Sequence[str] = ()) -> None:
         self.version = version
         self.dropped: list[int] = []
         made = classes(version)
@@ -106,7 +106,7 @@ class Jvm:
         log4j.write_text("log4j.rootLogger=OFF\n")
         silent = (f"-Dlog4j.configuration=file:{log4j}", "-Dlog4j2.level=OFF")
         heap = f"-Xmx{os.environ.get(HEAP_OF) or _HEAP}"
-        options = (heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", *silent, *EXPORTS)
+        options = (heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", *silent, *EXPORTS, *more)
         command = ["java", *options, "-cp", f"{made}:{jars(version)}/*", main]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._owner = os.getpid()

@@ -1,6 +1,6 @@
 """Simulated quorums of released voters, on our storage and network, held to the rules of the quorum.
 
-    python -m impl.apache.quorum 4.3.1 --seeds 20 [--first 0] [--record FOLDER]
+    python -m impl.apache.quorum 4.3.1 --seeds 20 [--first 0] [--mixed] [--record FOLDER]
 
 The runs are those of `python -m impl.kraft.simulation`, but for what only our core promises: how it answers strangers,
 waits and backs off, and resigns on a full disk. Exit codes: 0 every rule held, 1 a rule was broken, 2 usage, or
@@ -20,7 +20,7 @@ from pathlib import Path
 from impl.apache.errors import ApacheError
 from impl.apache.jvm import Jvm
 from impl.apache.release import missing, numbers
-from impl.apache.voters import MAIN, SINCE, FlushNow, KafkaVoter
+from impl.apache.voters import SINCE, FlushNow, KafkaVoter, jvm_of_voters
 from impl.kraft.simulation.__main__ import judged, recorded
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.invariants import Rules
@@ -35,15 +35,22 @@ OURS = (Kind.STRANGER, Kind.FULL_DISK)
 
 
 class KafkaSimulation(Simulation):
-    """A run whose voters are Kafka's."""
+    """A run whose voters are Kafka's. mixed: every second one is ours."""
 
     def __init__(
-        self, jvm: Jvm, plan: Plan, watch: Callable[[str], None] | None = None, rules: Rules | None = None
-    ) -> None:
-        self._jvm = jvm
+        self, jvm: Jvm, plan: Plan, watch: Callable[[str], None] | None = None, rules: Rules | None = None,
+        *, mixed: bool = False,
+    ) -> None:  # fmt: skip
+        self._jvm, self._mixed = jvm, mixed
         super().__init__(plan, watch, rules)
 
+    def is_ours(self, number: int) -> bool:
+        return self._mixed and number % 2 == 1
+
     def recover(self, number: int) -> None:
+        if self.is_ours(number):
+            super().recover(number)
+            return
         node, swarm = self.nodes[number], self.swarm
         settings = StorageSettings(LogSettings(segment_bytes=swarm.segment_bytes), reserve_bytes=swarm.reserve_bytes)
         storage = node.storage = QuorumStorage.open(node.disk, DIRECTORY, settings)
@@ -73,9 +80,15 @@ class KafkaSimulation(Simulation):
             super().carry_out(number, raft, effect)
 
     def look_at(self, number: int, raft: Core) -> None:
-        self.rules.look_at(number, raft.voter)
+        if self.is_ours(number):
+            super().look_at(number, raft)
+        else:
+            self.rules.look_at(number, raft.voter)
 
     def append(self, number: int, records: tuple[Record, ...], began: int) -> None:
+        if self.is_ours(number):
+            super().append(number, records, began)
+            return
         node = self.nodes[number]
         if (epoch := node.claimed) is None:
             return
@@ -101,13 +114,14 @@ def kafka_plan_of(seed: int) -> Plan:
     return replace(plan, swarm=replace(plan.swarm, uses_prevote=True), schedule=steps)
 
 
-def run_seeds(jvm: Jvm, seeds: range, folder: Path | None) -> int:
+def run_seeds(jvm: Jvm, seeds: range, folder: Path | None, *, mixed: bool) -> int:
     """How many runs break a rule."""
     broken = events = 0
     for seed in seeds:
         plan = kafka_plan_of(seed)
         with recorded(plan, folder) as rules:
-            is_broken, count = judged(KafkaSimulation(jvm, plan, rules=rules), plan, prints_digest=len(seeds) == 1)
+            run = KafkaSimulation(jvm, plan, rules=rules, mixed=mixed)
+            is_broken, count = judged(run, plan, prints_digest=len(seeds) == 1)
         broken += is_broken
         events += count
     print(f"{len(seeds)} runs, {events} events, {broken} broken")
@@ -119,6 +133,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("release", help="a version whose jars are there, or a folder of the jars of a build")
     parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")
     parser.add_argument("--seeds", type=int, default=20, help="how many (default: 20)")
+    parser.add_argument("--mixed", action="store_true", help="every second voter is ours")
     parser.add_argument("--record", metavar="FOLDER", type=Path, help="write the trace of each run, to be validated")
     options = parser.parse_args(arguments)
     logging.disable(logging.WARNING)
@@ -129,8 +144,9 @@ def main(arguments: Sequence[str]) -> int:
         if why:
             print(why, file=sys.stderr)
             return 2
-        with closing(Jvm(options.release, MAIN)) as jvm:
-            return int(run_seeds(jvm, range(options.first, options.first + options.seeds), options.record) > 0)
+        with closing(jvm_of_voters(options.release)) as jvm:
+            seeds = range(options.first, options.first + options.seeds)
+            return int(run_seeds(jvm, seeds, options.record, mixed=options.mixed) > 0)
     except ApacheError as error:
         print(error, file=sys.stderr)
         return 2

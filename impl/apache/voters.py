@@ -33,6 +33,11 @@ from impl.kraft.server.quorum_wire import VERSIONS, key_of, read_request, read_r
 from impl.kraft.storage.election import ElectionState
 
 MAIN = "fencepost.Voters"
+_SAME_ORDER = (
+    "-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=3", "-XX:CompileCommand=quiet",
+    "-XX:CompileCommand=exclude,java/util/ImmutableCollections*.*",
+)  # fmt: skip
+"""The hash of an object is its number, and the orders of immutable sets (see `Orders.java`) are in no compiled code."""
 SINCE = (4, 3)
 """The first release whose voter can be driven."""
 _ROLES: Mapping[str, Role] = {
@@ -42,6 +47,11 @@ _ROLES: Mapping[str, Role] = {
     "follower": Follower(),
     "resigned": Resigned(),
 }
+
+
+def jvm_of_voters(version: str) -> Jvm:
+    """In which a run of the same seed is the same run. Raises ApacheError."""
+    return Jvm(version, MAIN, _SAME_ORDER)
 
 
 @dataclass(frozen=True, slots=True)

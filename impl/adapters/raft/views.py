@@ -89,7 +89,9 @@ def _reply(host: Host) -> tuple[str, int | None, int] | None:
         return None
     if reply.snapshot is not None:
         return ("snapshot", None, reply.snapshot)
-    return ("records", reply.batch, reply.watermark) if reply.diverging is None else ("diverging", *reply.diverging)
+    if reply.diverging is not None:
+        return ("diverging", *reply.diverging)
+    return ("records", reply.batch, max(reply.watermark, host.applied))  # of a lower one nothing is made
 
 
 def _granted_in(quorum: Quorum, candidate: int, voter: int) -> int:
@@ -126,13 +128,13 @@ def _expected(voter: Any) -> VoterView:
         claims=voter.role.name == "LEADER" and watermark > 0 and voter.log[watermark - 1].epoch == voter.epoch,
         granted=frozenset(one.index for one in voter.granted),
         ends=tuple(voter.ends.values()),
-        reply=None if voter.reply is None else _expected_reply(voter.reply),
+        reply=None if voter.reply is None else _expected_reply(voter.reply, watermark),
     )
 
 
-def _expected_reply(reply: Any) -> tuple[str, int | None, int]:
+def _expected_reply(reply: Any, known: int) -> tuple[str, int | None, int]:
     if type(reply).__name__ == "Diverging":
         return ("diverging", reply.epoch, reply.end)
     if type(reply).__name__ == "TakeSnapshot":
         return ("snapshot", None, reply.end // RECORDS)
-    return ("records", None if reply.batch is None else reply.batch.epoch, reply.high_watermark)
+    return ("records", None if reply.batch is None else reply.batch.epoch, max(reply.high_watermark, known))

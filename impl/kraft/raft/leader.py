@@ -8,6 +8,8 @@ from dataclasses import replace
 from impl.kraft.errors import ErrorCode
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, AppendToLog, Claim, Committed, Flush, Timer
 from impl.kraft.raft.messages import (
+    UNKNOWN,
+    UNTOLD,
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchRequest,
@@ -166,9 +168,18 @@ def is_news(voter: Voter, request: FetchRequest) -> bool:
 
 
 def answer(voter: Voter, fetch: Parked) -> None:
-    response = FetchResponse(ErrorCode.NONE, voter.node_id, voter.epoch, voter.high_watermark)
+    response = FetchResponse(ErrorCode.NONE, voter.node_id, voter.epoch, told_watermark(voter, fetch.request))
     max_bytes = min(fetch.request.max_bytes, voter.settings.fetch_max_bytes)
     voter.ask_for(AnswerFetch(fetch.call, response, fetch.request.fetch_offset, max_bytes))
+
+
+def told_watermark(voter: Voter, request: FetchRequest) -> int:
+    """UNKNOWN where the replica knows of a higher one, or may: a voter of Kafka ends where it is told of a lower one
+    (FollowerState.updateHighWatermark). What is committed in the own epoch is above all that others have told."""
+    role, end = voter.role, voter.high_watermark
+    assert isinstance(role, Leader)
+    is_enough = end > role.epoch_start if request.high_watermark == UNTOLD else end >= request.high_watermark
+    return end if is_enough else UNKNOWN
 
 
 def answer_parked(voter: Voter) -> None:

@@ -47,11 +47,16 @@ class EndQuorumEpochRequest:
     preferred_successors: tuple[int, ...]
 
 
+UNTOLD, UNKNOWN = (1 << 63) - 1, -1
+"""High watermarks of a fetch whose sender does not say what it knows, and of an answer that tells none."""
+
+
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
     """A valid one of a voter acknowledges all before its offset. epoch: the one that the replica is in.
 
-    last_fetched_epoch: of the batch before the offset; 0 at the start of the log.
+    last_fetched_epoch: of the batch before the offset; 0 at the start of the log. high_watermark: what the replica
+    knows (KIP-1166); UNTOLD of one that does not say.
     """
 
     cluster_id: str
@@ -103,13 +108,13 @@ class FetchResponse:
     """diverging: (epoch, end): the newest epoch of the leader's log that is no newer than the asker's, and its end.
 
     snapshot_id: the leader's log has not what is asked for, or not all from the start, and this stands for it.
-    high_watermark: nothing is to be made of it where there is an error, or the logs diverge.
+    high_watermark: nothing is to be made of it where there is an error, or the logs diverge; UNKNOWN: none is told.
     """
 
     error: ErrorCode
     leader_id: int | None
     leader_epoch: int
-    high_watermark: int = -1
+    high_watermark: int = UNKNOWN
     diverging: tuple[int, int] | None = None
     records: bytes = b""
     snapshot_id: SnapshotId | None = None

@@ -30,6 +30,7 @@ from kio.static.primitive import Records, i32, i32Timedelta, i64
 from impl.kraft.errors import ErrorCode
 from impl.kraft.raft.messages import (
     RESPONSES,
+    UNTOLD,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -50,7 +51,6 @@ from impl.runtime.wire import WireError
 
 TOPIC, TOPIC_ID, PARTITION = TopicName("__cluster_metadata"), UUID(int=1), i32(0)
 _NOBODY = BrokerId(-1)
-_UNTOLD = (1 << 63) - 1
 
 SERVED: Mapping[int, tuple[int, int]] = {52: (0, 2), 53: (0, 1), 54: (0, 1), 1: (12, 18), 59: (0, 1)}
 """By key, the versions that are spoken: of Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot."""
@@ -195,7 +195,7 @@ def read_request(key: int, body: bytes, version: int | None = None) -> Request:
             wait_ms = entity.max_wait // datetime.timedelta(milliseconds=1)
             return FetchRequest(
                 cluster_id, int(getattr(entity, "replica_state", entity).replica_id), one.current_leader_epoch,
-                one.fetch_offset, one.last_fetched_epoch, _known_watermark(one), wait_ms,
+                one.fetch_offset, one.last_fetched_epoch, getattr(one, "high_watermark", UNTOLD), wait_ms,
                 min(one.partition_max_bytes, entity.max_bytes),
             )  # fmt: skip
         case _:
@@ -214,12 +214,6 @@ def _successors(partition: Any) -> tuple[int, ...]:
     if hasattr(partition, "preferred_successors"):
         return tuple(map(int, partition.preferred_successors))
     return tuple(int(one.candidate_id) for one in partition.preferred_candidates)
-
-
-def _known_watermark(partition: Any) -> int:
-    """Who does not tell it (the default, 2^63 - 1) is not waited for with it."""
-    value = getattr(partition, "high_watermark", _UNTOLD)
-    return -1 if value == _UNTOLD else value
 
 
 def _partition(topics: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 LENGTHS = bytes.fromhex(
@@ -96,3 +96,21 @@ def changed_jar(jar: Path, into: Path, name: str, found: ClassFile) -> None:
     with zipfile.ZipFile(jar) as before, zipfile.ZipFile(into, "w", zipfile.ZIP_STORED) as after:
         for one in before.namelist():
             after.writestr(one, bytes(found.data) if one == f"{name}.class" else before.read(one))
+
+
+def build_with(released: Path, jar_name: str, where: str, change: Callable[[ClassFile, str], None], into: Path) -> None:
+    """A folder of jars as a build has it, with one class that is changed.
+
+    released: the folder of a release. where: the class, as in the jar, and its method. change: is given that method.
+    """
+    kind, _, method = where.rpartition(".")
+    into.mkdir()
+    for jar in released.glob("*.jar"):
+        if jar.name != jar_name:
+            (into / jar.name).symlink_to(jar)
+    with zipfile.ZipFile(released / jar_name) as before:
+        found = ClassFile(before.read(f"{kind}.class"))
+    was = bytes(found.data)
+    change(found, method)
+    assert found.data != was
+    changed_jar(released / jar_name, into / jar_name, kind, found)

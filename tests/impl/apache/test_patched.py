@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 
@@ -17,7 +16,7 @@ from checker.verdicts import DIVERGES
 from impl.adapters.apache_kafka import system
 from impl.apache import jvm as pipe
 from impl.apache.release import classes, jars, missing
-from tests.impl.apache.bytecode import ClassFile, changed_jar, negate
+from tests.impl.apache.bytecode import ClassFile, build_with, negate
 
 VERSION = "4.3.1"
 WHY = missing(VERSION)
@@ -49,24 +48,12 @@ PATCHES = [
 ]  # fmt: skip
 
 
-def build_with(patch: Patch, libs: Path) -> None:
-    """A folder of jars as a build has it, with one class that is changed."""
-    kind, _, method = patch.where.partition(".")
-    libs.mkdir()
-    for jar in jars(VERSION).glob("*.jar"):
-        if jar.name != JAR:
-            (libs / jar.name).symlink_to(jar)
-    with ZipFile(jars(VERSION) / JAR) as released:
-        found = ClassFile(released.read(f"{PACKAGE}/{kind}.class"))
-    before = bytes(found.data)
-    patch.change(found, method, patch.number)
-    assert found.data != before
-    changed_jar(jars(VERSION) / JAR, libs / JAR, f"{PACKAGE}/{kind}", found)
-
-
 def driven(patch: Patch, libs: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The sources are compiled against the release once: what is changed is in no signature."""
-    build_with(patch, libs)
+    build_with(
+        jars(VERSION), JAR, f"{PACKAGE}/{patch.where}",
+        lambda found, method: patch.change(found, method, patch.number), libs,
+    )  # fmt: skip
     for module in (pipe, system):
         monkeypatch.setattr(module, "classes", lambda _: classes(VERSION))
     bound = load(f"kraft/{patch.model}", {}, "kafka_4_3_controller")

@@ -27,6 +27,8 @@ from impl.kraft.raft.effects import (
 from impl.kraft.raft.errors import CommittedTruncationError, NotLeadingError
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import (
+    UNKNOWN,
+    UNTOLD,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -279,6 +281,25 @@ def test_a_fetch_waits_for_a_batch_for_the_watermark_or_for_its_time() -> None:
     assert [served.call for served in of(AnswerFetch, raft.on_flushed(2, 40))] == [2]
     raft.handle(3, fetch(1, 2, watermark=2), 50)
     assert [served.call for served in of(AnswerFetch, raft.on_timer(Timer.PARKED, 550, 1))] == [3]
+
+
+def test_nobody_is_told_of_a_lower_watermark_than_it_knows_or_may_know() -> None:
+    """A voter or broker of Kafka that was would end (FollowerState.updateHighWatermark)."""
+
+    def told(raft: Raft, watermark: int) -> int:
+        [served] = of(AnswerFetch, raft.handle(1, fetch(9, 0, 0, watermark=watermark), 0))
+        return served.response.high_watermark
+
+    raft = leading()
+    assert (told(raft, -1), told(raft, 0), told(raft, 1), told(raft, UNTOLD)) == (0, 0, UNKNOWN, UNKNOWN)
+    raft.handle(2, fetch(1, 1), 0)
+    assert (told(raft, -1), told(raft, 1), told(raft, 2), told(raft, UNTOLD)) == (1, 1, UNKNOWN, 1)
+
+
+def test_a_fetch_that_does_not_say_what_it_knows_waits() -> None:
+    raft = leading()
+    raft.handle(1, fetch(1, 1), 0)
+    assert of(SetTimer, raft.handle(2, fetch(2, 1, watermark=UNTOLD), 10)) == [SetTimer(Timer.PARKED, 510, peer=2)]
 
 
 def test_fetches_that_wait_are_refused_when_the_leader_resigns() -> None:

@@ -80,7 +80,7 @@ def said(request: Request, version: int) -> Request:
         case messages.BeginQuorumEpochRequest() if version == 0:
             return replace(request, voter_id=None)
         case messages.FetchRequest() if version < 18:
-            return replace(request, high_watermark=-1)
+            return replace(request, high_watermark=messages.UNTOLD)
         case _:
             return request
 
