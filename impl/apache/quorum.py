@@ -25,7 +25,7 @@ from impl.kraft.simulation.__main__ import judged, recorded
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.invariants import Rules
 from impl.kraft.simulation.simulation import DIRECTORY, REQUEST_TIMEOUT_MS, Simulation
-from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, Kind, Plan, plan_of
+from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, QUIET_MS, Kind, Plan, plan_of
 from impl.kraft.storage.batches import Record, entries_of
 from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
@@ -36,6 +36,9 @@ OURS = (Kind.STRANGER, Kind.FULL_DISK)
 
 class KafkaSimulation(Simulation):
     """A run whose voters are Kafka's. mixed: every second one is ours."""
+
+    handover_ms = QUIET_MS // 2
+    """Followers of Kafka that have fetched from who resigns refuse pre-votes for a while (KAFKA-20895)."""
 
     def __init__(
         self, jvm: Jvm, plan: Plan, watch: Callable[[str], None] | None = None, rules: Rules | None = None,

@@ -1,6 +1,7 @@
 """Who stands, or asks whether it should, has asked all others, and counts their answers (KIP-595, Vote; KIP-996).
 
-Who stands asks once its log is on disk. Who cannot win knows it at once.
+Who stands asks once its log is on disk. Who only asks, and is asked by one with a shorter log who has refused, asks that
+one again. Who cannot win knows it at once.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ class Asking:
             other, _, is_granted = answer
             (votes.granted if is_granted else votes.refused).add(other)
         again = {to for to, of in asked if of == standing}
-        _hold(candidate not in votes.refused - again, "asked again", f"node {node} does not ask {candidate}")
+        is_asked = isinstance(role, Candidate) or candidate not in votes.refused - again
+        _hold(is_asked, "asked again", f"node {node} does not ask {candidate}")
         votes.asked |= again
         votes.refused -= again
         self._look_at_votes(node, voter, role, votes, due_ms)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from impl.kraft.simulation.invariants import BrokenRuleError
 
-TOLERANCE = 2
-"""Clocks go wrong by at most a tenth, and a timer waits for nothing else: twice the time is more than enough."""
+TOLERANCE_PERCENT = 120
+"""Clocks go wrong by at most a tenth, and a timer waits for nothing else."""
 
 
 class Contact:
@@ -13,7 +13,7 @@ class Contact:
 
     def __init__(self, voters: int, limit_ms: int) -> None:
         self._voters = range(voters)
-        self._limit_ms = TOLERANCE * limit_ms
+        self._limit_ms = TOLERANCE_PERCENT * limit_ms // 100
         self._heard_ms: list[dict[int, int]] = [{} for _ in self._voters]
         self._leads_since_ms: dict[int, int] = {}
         self._granted: dict[int, set[int]] = {}

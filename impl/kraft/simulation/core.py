@@ -1,4 +1,4 @@
-"""What runs in the process of a simulated machine: a core of the quorum, or a node that has one."""
+"""A simulated machine, and what runs in its process: a core of the quorum, or a node that has one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any, Protocol
 from impl.kraft.node import BrokerNode, Node
 from impl.kraft.raft.messages import Request, Response
 from impl.kraft.raft.voter import Voter
+from impl.kraft.simulation.rot import Rot
+from impl.kraft.storage.simulated_disk import SimulatedDisk
+from impl.kraft.storage.storage import QuorumStorage
 
 
 class Core(Protocol):
@@ -57,3 +60,21 @@ class WholeNode:
     def resign(self, epoch: int, now_ms: int) -> Sequence[object]:
         assert isinstance(self.node, Node)
         return self.node.resign(now_ms)
+
+
+class Machine:
+    """life: of its process; what was on its way to an earlier one is dropped. rot: until it is mended.
+
+    timers: when each is due, by its clock, and the number of the event that has set it.
+    """
+
+    def __init__(self, disk: SimulatedDisk) -> None:
+        self.disk = disk
+        self.life = 0
+        self.raft: Core | None = None
+        self.storage: QuorumStorage | None = None
+        self.claimed: int | None = None
+        self.timers: dict[tuple[object, int | None], tuple[int, int]] = {}
+        self.paused_until_ms = 0
+        self.clock_percent = 100
+        self.rot: Rot | None = None

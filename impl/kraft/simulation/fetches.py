@@ -25,13 +25,13 @@ class Fetches:
     """Those under way, by the numbers of their calls. Times are of the leader's clock."""
 
     def __init__(self) -> None:
-        self._asked: dict[int, tuple[FetchRequest, int]] = {}
+        self._asked: dict[int, tuple[FetchRequest, int, int]] = {}
         self._latest: dict[tuple[int, int], int] = {}
 
     def come(self, node: int, call: int, request: Request, now_ms: int) -> None:
         """A request is handed to a node."""
         if isinstance(request, FetchRequest):
-            self._asked[call] = request, now_ms
+            self._asked[call] = request, now_ms, node
             self._latest[node, request.replica_id] = call
 
     def refused(self, node: int, call: int, response: Response) -> None:
@@ -44,7 +44,7 @@ class Fetches:
 
         log: of the leader. Who has nothing begins with its snapshot (KIP-630).
         """
-        request, asked_ms = self._asked.pop(call)
+        request, asked_ms, _ = self._asked.pop(call)
         if request.fetch_offset == 0 and log.snapshots and response.records:
             raise BrokenRuleError(f"fetches begin with a snapshot: node {node} has {log.snapshots}, and sends its log")
         is_new = bool(response.records) or response.high_watermark > request.high_watermark
@@ -53,13 +53,23 @@ class Fetches:
                 f"fetches wait: node {node} answers {request} after {now_ms - asked_ms} ms with nothing new"
             )
 
+    def stop(self, node: int) -> None:
+        """Its process has ended."""
+        for call in [call for call, (_, _, at) in self._asked.items() if at == node]:
+            del self._asked[call]
 
-def look_at_parked(node: int, voter: Voter) -> None:
-    """Nobody waits for what is there."""
-    if isinstance(voter.role, Leader):
+    def look_at(self, node: int, voter: Voter) -> None:
+        """After every event of a node: nobody waits for what is there, nor at one that does not lead (KAFKA-10677)."""
+        if not isinstance(voter.role, Leader):
+            left = [request for request, _, at in self._asked.values() if at == node]
+            _hold(not left, "fetches are answered", f"node {node} does not lead, and lets {left} wait")
+            return
         for parked in voter.role.parked.values():
-            if parked.request.fetch_offset < voter.log.end_offset:
-                raise BrokenRuleError(
-                    f"fetches are answered: node {node} lets {parked.request} wait, and its log ends at "
-                    f"{voter.log.end_offset}"
-                )
+            is_there = parked.request.fetch_offset < voter.log.end_offset
+            says = f"node {node} lets {parked.request} wait, and its log ends at {voter.log.end_offset}"
+            _hold(not is_there, "fetches are answered", says)
+
+
+def _hold(kept: bool, rule: str, what: str) -> None:
+    if not kept:
+        raise BrokenRuleError(f"{rule}: {what}")

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING
 
 from impl.kraft.raft.roles import Leader
 from impl.kraft.simulation.invariants import NotRecoveredError
-from impl.kraft.simulation.swarm import ELECTION_MS, QUIET_MS
+from impl.kraft.simulation.swarm import QUIET_MS
 
 if TYPE_CHECKING:
     from impl.kraft.simulation.simulation import Simulation
-
-HANDOVER_MS = ELECTION_MS
-"""The successor stands at once, and is there in half of this time; where all draw a time to stand at, or wait for a
-fetch timeout, it takes longer, up to several times as long."""
 
 
 def go_on(run: Simulation) -> None:
@@ -32,10 +28,12 @@ def hand_over(run: Simulation) -> None:
     (before,) = active(run)
     epoch = run.rules.persisted[before].epoch
     run.resign_somewhere()
-    run.run_until(run.now_ms + HANDOVER_MS)
+    run.run_until(run.now_ms + run.handover_ms)
     after = active(run)
     if not after or run.rules.persisted[after[0]].epoch <= epoch:
-        raise NotRecoveredError(f"nobody takes over: {HANDOVER_MS} ms after {before} has resigned {after} are active")
+        raise NotRecoveredError(
+            f"nobody takes over: {run.handover_ms} ms after {before} has resigned {after} are active"
+        )
 
 
 def without_a_minority(run: Simulation) -> None:

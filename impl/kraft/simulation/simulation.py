@@ -33,12 +33,12 @@ from impl.kraft.raft.messages import Request
 from impl.kraft.raft.roles import Leader
 from impl.kraft.recovered import recovered_ends
 from impl.kraft.simulation import chaos
-from impl.kraft.simulation.core import Core
+from impl.kraft.simulation.core import Core, Machine
 from impl.kraft.simulation.histories import Clients, check
 from impl.kraft.simulation.invariants import BrokenRuleError, NotRecoveredError, Rules
 from impl.kraft.simulation.kafka_files import check_files
 from impl.kraft.simulation.majority import go_on
-from impl.kraft.simulation.rot import Rot, flip
+from impl.kraft.simulation.rot import flip
 from impl.kraft.simulation.stranger import hear_stranger
 from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, QUIET_MS, Kind, Plan, Step
 from impl.kraft.simulation.talk import Talk
@@ -57,32 +57,18 @@ PIECE_BYTES = 200
 Handed = Callable[[Core], Sequence[object]]
 
 
-class Node:
-    """A machine. life: of its process; what was on its way to an earlier one is dropped. rot: until it is mended.
-
-    timers: when each is due, by its clock, and the number of the event that has set it.
-    """
-
-    def __init__(self, disk: SimulatedDisk) -> None:
-        self.disk = disk
-        self.life = 0
-        self.raft: Core | None = None
-        self.storage: QuorumStorage | None = None
-        self.claimed: int | None = None
-        self.timers: dict[tuple[object, int | None], tuple[int, int]] = {}
-        self.paused_until_ms = 0
-        self.clock_percent = 100
-        self.rot: Rot | None = None
-
-
 class Simulation:
     """A run of a plan. digest: of all its events, in order. watch: is given each of them. rules: that it is held to."""
+
+    handover_ms = ELECTION_MS
+    """The successor of a leader that resigns stands at once, and is there in half of this time. Where all draw a time
+    to stand at, or wait for a fetch timeout, that takes up to several times as long."""
 
     def __init__(self, plan: Plan, watch: Callable[[str], None] | None = None, rules: Rules | None = None) -> None:
         self.rng = Random(f"run {plan.seed}")
         self.swarm, self.schedule, self.watch = plan.swarm, plan.schedule, watch
         self.rules = rules or Rules(self.swarm.voters)
-        self.talk = Talk(self.swarm.voters, self.raft_settings(0).check_quorum_ms)
+        self.talk = Talk(self.swarm.voters, FETCH_MS * 3 // 2)
         self.clients = Clients()
         self.now_ms = 0
         self.events = self.numbers = 0
@@ -144,11 +130,11 @@ class Simulation:
 
     # Processes.
 
-    def _formatted(self) -> Node:
+    def _formatted(self) -> Machine:
         disk = SimulatedDisk(self.rng.randrange)
         disk.make_directory(DIRECTORY)
         disk.sync_directory("/")
-        return Node(disk)
+        return Machine(disk)
 
     def start(self, number: int) -> None:
         """A process recovers what is on its disk. It may fail there as anywhere, and is started again."""
@@ -267,6 +253,9 @@ class Simulation:
         due_ms, _ = self.nodes[number].timers.get((Timer.ELECTION, None), (None, 0))
         waits = isinstance(raft.voter.role, Leader) or due_ms is not None
         self.rules.hold(waits, "timers", f"node {number} neither leads nor waits for a leader")
+        begin_ms, _ = self.nodes[number].timers.get((Timer.BEGIN, None), (1 << 62, 0))
+        is_known = not isinstance(raft.voter.role, Leader) or begin_ms <= self.clock_ms(number) + FETCH_MS // 2
+        self.rules.hold(is_known, "begin", f"node {number} leads, and tells nobody again in {FETCH_MS // 2} ms")
         self.talk.look_at(number, raft.voter, due_ms, self.now_ms)
 
     def carry_out(self, number: int, raft: Core, effect: object) -> None:
@@ -480,7 +469,14 @@ class Simulation:
     def resign(self, number: int) -> None:
         if (epoch := self.nodes[number].claimed) is not None:
             self.note(number, "resign")
-            self.hand_in(number, lambda raft: raft.resign(epoch, self.clock_ms(number)))
+            now_ms = self.clock_ms(number)
+
+            def resigned(raft: Core) -> Sequence[object]:
+                of_another = raft.resign(epoch - 1, now_ms) if isinstance(raft, Raft) else ()
+                self.rules.hold(not of_another, "resigns", f"node {number} resigns from epoch {epoch - 1} in {epoch}")
+                return raft.resign(epoch, now_ms)
+
+            self.hand_in(number, resigned)
 
     def free_disk(self, number: int) -> None:
         self.nodes[number].disk.capacity_bytes = None

@@ -9,7 +9,7 @@ from impl.kraft.raft.roles import Leader
 from impl.kraft.raft.voter import Voter
 from impl.kraft.simulation.asking import Asking
 from impl.kraft.simulation.contact import Contact
-from impl.kraft.simulation.fetches import Fetches, look_at_parked
+from impl.kraft.simulation.fetches import Fetches
 from impl.kraft.simulation.following import Following
 
 
@@ -55,13 +55,14 @@ class Talk:
 
     def stop(self, node: int) -> None:
         """Its process has ended."""
+        self.fetches.stop(node)
         self.asking.stop(node)
         self.following.stop(node)
         self.contact.stops(node)
 
     def look_at(self, node: int, voter: Voter, due_ms: int | None, now_ms: int) -> None:
         """After every event of a node. due_ms: when it stands next, by its clock."""
-        look_at_parked(node, voter)
+        self.fetches.look_at(node, voter)
         self.asking.look_at(node, voter, due_ms)
         self.following.look_at(node, voter, due_ms)
         self.contact.look_at(node, now_ms, leads=isinstance(voter.role, Leader))

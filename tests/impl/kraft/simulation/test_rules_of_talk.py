@@ -78,6 +78,20 @@ FAULTS = {
     "a piece that was refused is asked for at once": Fault(
         "follower.on_piece", "backs_off=True", "backs_off=False", "backing off", clusters=True
     ),
+    "who leads says so too seldom": Fault(
+        "leader.begin_all", "voter.settings.fetch_timeout_ms // 2", "voter.settings.fetch_timeout_ms", "begin"
+    ),
+    "who leads goes on without a majority": Fault(
+        "RaftSettings.check_quorum_ms", "self.fetch_timeout_ms * 3 // 2", "self.fetch_timeout_ms * 2", "check_quorum"
+    ),
+    "a leader resigns from another epoch": Fault("Raft.resign", "voter.epoch == epoch", "", "resigns"),
+    "fetches that wait are forgotten": Fault(
+        "Voter.leave_office",
+        "self.ask_for(Answer(parked.call,"
+        " FetchResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, self.election.leader, self.epoch)))",
+        "pass",
+        "fetches are answered",
+    ),
     "the epoch before a log is noted twice": Fault(
         "LogEnds._note_epoch_before", "(not starts or starts[0][0] > epoch)", "True", "R9", clusters=True
     ),

@@ -157,6 +157,8 @@ class Worker:
             "the start from a snapshot that is not there": lambda: storage.install((ledger.end + 2, epoch)),
             "a snapshot that is not there for the log": lambda: storage.delete_before((ledger.end + 2, epoch)),
         }
+        if ledger.snapshots and max(ledger.snapshots)[0] > ledger.start:
+            attempts["a cut below the snapshot"] = lambda: storage.truncate(max(ledger.snapshots)[0] - 1)
         if ledger.epoch > 0:
             older = encode(RecordBatch(ledger.end, ledger.epoch - 1, 0, (Record(b""),)))
             attempts["a batch of an older epoch"] = lambda: storage.append(older, epoch)
@@ -170,6 +172,9 @@ class Worker:
             raise BrokenPromise(f"a storage takes {what}")
         if storage.freeze(coming):
             raise BrokenPromise("a storage takes a part of a snapshot")
+        storage.receive(coming, 0, self._snapshot_bytes((ledger.end + 1, epoch + 1)))
+        if storage.freeze(coming):
+            raise BrokenPromise("a storage takes a snapshot of another epoch")
 
     def close(self, voters: Sequence[int] = (1, 2, 3)) -> None:
         """The process ends; its files are as Kafka reads them."""
@@ -187,6 +192,11 @@ class Worker:
         for segment, following in pairwise(self.storage.log.sizes()):
             if segment.size_bytes + firsts.get(following.base_offset, 1 << 40) <= self.settings.log.segment_bytes:
                 raise BrokenPromise(f"{segment} has room for the first batch of {following}")
+        most_bytes = self.settings.log.segment_bytes
+        for segment in self.storage.log.sizes():
+            first = next((len(one.data) for one in self.ledger.log if one.base_offset >= segment.base_offset), 0)
+            if segment.size_bytes > max(most_bytes, first):
+                raise BrokenPromise(f"{segment} has more than {most_bytes} bytes")
 
     def _require_open(self, most: int) -> None:
         if isinstance(self.disk, SimulatedDisk) and self.disk.open_files > most:
