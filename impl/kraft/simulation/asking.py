@@ -1,7 +1,7 @@
 """Who stands, or asks whether it should, has asked all others, and counts their answers (KIP-595, Vote; KIP-996).
 
-Who stands asks once its log is on disk. Who only asks, and is asked by one with a shorter log who has refused, asks that
-one again. Who cannot win knows it at once.
+Who stands asks once its log is on disk. Who only asks, and is asked by one with a shorter log who has refused, asks
+that one again. Who cannot win knows it at once.
 """
 
 from __future__ import annotations
