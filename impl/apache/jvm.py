@@ -104,7 +104,7 @@ class Jvm:
         made = classes(version)
         log4j = made / "log4j.properties"
         log4j.write_text("log4j.rootLogger=OFF\n")
-        silent = (f"-Dlog4j.configuration=file:{log4j}", "-Dlog4j2.level=OFF")
+        silent = (f"-Dlog4j.configuration=file:{log4j}", "-Dlog4j2.level=OFF", "-Dlog4j2.StatusLogger.level=OFF")
         heap = f"-Xmx{os.environ.get(HEAP_OF) or _HEAP}"
         options = (heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", *silent, *EXPORTS, *more)
         command = ["java", *options, "-cp", f"{made}:{jars(version)}/*", main]

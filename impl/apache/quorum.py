@@ -1,27 +1,12 @@
-"""Simulated quorums of released voters, on our storage and network, held to the rules of the quorum.
-
-    python -m impl.apache.quorum 4.3.1 --seeds 20 [--first 0] [--mixed] [--record FOLDER]
-
-The runs are those of `python -m impl.kraft.simulation`, but for what only our core promises: how it answers strangers,
-waits and backs off, and resigns on a full disk. Exit codes: 0 every rule held, 1 a rule was broken, 2 usage, or
-there is no such release here, 3 interrupted, 6 a trace could not be written.
-"""
+"""Simulated quorums of released voters, on our storage and network, held to the rules of the quorum."""
 
 from __future__ import annotations
 
-import argparse
-import logging
-import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
-from impl.apache.errors import ApacheError
 from impl.apache.jvm import Jvm
-from impl.apache.release import missing, numbers
-from impl.apache.voters import SINCE, FlushNow, KafkaVoter, jvm_of_voters
-from impl.kraft.simulation.__main__ import judged, recorded
+from impl.apache.voters import FlushNow, KafkaVoter
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.invariants import Rules
 from impl.kraft.simulation.simulation import DIRECTORY, REQUEST_TIMEOUT_MS, Simulation
@@ -34,7 +19,7 @@ OURS = (Kind.STRANGER, Kind.FULL_DISK)
 """Steps whose rules are about our core."""
 
 
-class KafkaSimulation(Simulation):
+class KafkaQuorum(Simulation):
     """A run whose voters are Kafka's. mixed: every second one is ours."""
 
     handover_ms = QUIET_MS // 2
@@ -115,51 +100,3 @@ def kafka_plan_of(seed: int) -> Plan:
     plan = plan_of(seed)
     steps = tuple(step for step in plan.schedule if step.kind not in OURS)
     return replace(plan, swarm=replace(plan.swarm, uses_prevote=True), schedule=steps)
-
-
-def run_seeds(jvm: Jvm, seeds: range, folder: Path | None, *, mixed: bool) -> int:
-    """How many runs break a rule."""
-    broken = events = 0
-    for seed in seeds:
-        plan = kafka_plan_of(seed)
-        with recorded(plan, folder) as rules:
-            run = KafkaSimulation(jvm, plan, rules=rules, mixed=mixed)
-            is_broken, count = judged(run, plan, prints_digest=len(seeds) == 1)
-        broken += is_broken
-        events += count
-    print(f"{len(seeds)} runs, {events} events, {broken} broken")
-    return broken
-
-
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m impl.apache.quorum", description=__doc__)
-    parser.add_argument("release", help="a version whose jars are there, or a folder of the jars of a build")
-    parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")
-    parser.add_argument("--seeds", type=int, default=20, help="how many (default: 20)")
-    parser.add_argument("--mixed", action="store_true", help="every second voter is ours")
-    parser.add_argument("--record", metavar="FOLDER", type=Path, help="write the trace of each run, to be validated")
-    options = parser.parse_args(arguments)
-    logging.disable(logging.WARNING)
-    why = missing(options.release)
-    try:
-        if not why and numbers(options.release) < SINCE:
-            why = f"voters of Apache Kafka {options.release} cannot be driven: those since 4.3 can"
-        if why:
-            print(why, file=sys.stderr)
-            return 2
-        with closing(jvm_of_voters(options.release)) as jvm:
-            seeds = range(options.first, options.first + options.seeds)
-            return int(run_seeds(jvm, seeds, options.record, mixed=options.mixed) > 0)
-    except ApacheError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename} could not be written: {error.strerror}", file=sys.stderr)
-        return 6
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 3
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

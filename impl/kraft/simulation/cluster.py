@@ -122,8 +122,7 @@ class Cluster(Simulation):
             super().recover(number)
             return
         node, raft = self.nodes[number], Raft(self.raft_settings(number), None, LogEnds())
-        self.numbers += 1
-        broker = Broker(broker_settings(number), UUID(int=self.numbers), left_logs(self._replica_logs.get(number, {})))
+        broker = self.made_broker(number)
         node.raft = WholeNode(BrokerNode(raft, broker, MetadataCodec(), snapshots=self.snapshots))
         self.housekeeping.start(number, 0, self.clock_ms(number))
         self._of_brokers[number] = []
@@ -131,6 +130,11 @@ class Cluster(Simulation):
         self.replicas.start(broker)
         self.hand_in(number, lambda core: core.start(self.clock_ms(number)))
         fetch_now_and_then(self, number)
+
+    def made_broker(self, number: int) -> Broker:
+        """The core of a process that begins, on the logs that the last one has left."""
+        self.numbers += 1
+        return Broker(broker_settings(number), UUID(int=self.numbers), left_logs(self._replica_logs.get(number, {})))
 
     def forget(self, number: int) -> None:
         if not self.is_broker(number):

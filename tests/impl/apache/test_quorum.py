@@ -12,8 +12,9 @@ import pytest
 
 from impl.apache import jvm as pipe
 from impl.apache.jvm import Jvm
-from impl.apache.quorum import KafkaSimulation, kafka_plan_of, main
+from impl.apache.quorum import KafkaQuorum, kafka_plan_of
 from impl.apache.release import classes, jars, missing
+from impl.apache.simulation import main
 from impl.apache.voters import FlushNow, KafkaVoter, jvm_of_voters
 from impl.kraft.raft.effects import AppendToLog, Persist
 from impl.kraft.simulation.recording import Recording
@@ -45,7 +46,7 @@ def test_runs_keep_the_rules_and_are_behaviours_of_the_page(jvm: Jvm, mixed: boo
     for seed in SEEDS:
         lines: list[str] = []
         rules = Recording(3, lines.append, f"seed {seed}")
-        KafkaSimulation(jvm, kafka_plan_of(seed), rules=rules, mixed=mixed).go()
+        KafkaQuorum(jvm, kafka_plan_of(seed), rules=rules, mixed=mixed).go()
         rules.close()
         traces[f"seed {seed}"] = "".join(lines)
     summary = judged(traces)
@@ -55,7 +56,7 @@ def test_runs_keep_the_rules_and_are_behaviours_of_the_page(jvm: Jvm, mixed: boo
 @pytest.mark.long("two JVMs")
 def test_the_same_seed_is_the_same_run(jvm: Jvm) -> None:
     with closing(jvm_of_voters(VERSION)) as other:
-        first, second = (KafkaSimulation(one, kafka_plan_of(0)).go() for one in (jvm, other))
+        first, second = (KafkaQuorum(one, kafka_plan_of(0)).go() for one in (jvm, other))
     assert first == second
 
 
@@ -73,7 +74,7 @@ def broken(jvm: Jvm) -> str:
     """What the first run that breaks something breaks."""
     for seed in range(MOST_SEEDS):
         try:
-            KafkaSimulation(jvm, kafka_plan_of(seed)).go()
+            KafkaQuorum(jvm, kafka_plan_of(seed)).go()
         except Exception as error:
             return f"{type(error).__name__}: {error}"
     return ""

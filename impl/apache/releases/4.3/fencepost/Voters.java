@@ -19,11 +19,11 @@ import java.io.StringWriter;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Released voters, by number, each of which takes steps: frames as those of Server. */
+/** Released voters, and lifecycles of brokers, by number, each of which takes steps: frames as those of Server. */
 final class Voters {
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
-    private final Map<Integer, SteppedVoter> voters = new HashMap<>();
+    private final Map<Integer, Stepped> nodes = new HashMap<>();
     private final Map<Integer, ManualTime> times = new HashMap<>();
 
     public static void main(String[] arguments) throws IOException, ReflectiveOperationException {
@@ -55,10 +55,10 @@ final class Voters {
                 ManualTime time = new ManualTime();
                 time.nowMs = command.get("nowMs").longValue();
                 times.put(node, time);
-                voters.put(node, new SteppedVoter(command, time));
+                nodes.put(node, command.has("log") ? new SteppedVoter(command, time)::step : new Lifecycle(command, time));
             }
             times.get(node).nowMs = command.get("nowMs").longValue();
-            return voters.get(node).step(command);
+            return nodes.get(node).step(command);
         } catch (Exception e) {
             StringWriter trace = new StringWriter();
             e.printStackTrace(new PrintWriter(trace));

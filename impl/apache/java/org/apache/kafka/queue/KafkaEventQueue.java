@@ -4,8 +4,11 @@ import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 
 import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.WeakHashMap;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 
@@ -25,6 +28,9 @@ public final class KafkaEventQueue implements Scheduling {
         }
     }
 
+    /** By queue, what runs last. No field of a queue: it is in no state. */
+    private static final Map<KafkaEventQueue, Event> LAST = Collections.synchronizedMap(new WeakHashMap<>());
+
     private final ArrayDeque<Event> ready = new ArrayDeque<>();
     private final TreeMap<String, Deferred> deferred = new TreeMap<>();
 
@@ -32,6 +38,7 @@ public final class KafkaEventQueue implements Scheduling {
     }
 
     public KafkaEventQueue(Time time, LogContext logContext, String threadNamePrefix, Event cleanupEvent) {
+        LAST.put(this, cleanupEvent);
     }
 
     public KafkaEventQueue(
@@ -87,8 +94,20 @@ public final class KafkaEventQueue implements Scheduling {
         deferred.remove(tag);
     }
 
+    /** By tag, when each deferred event is due. */
+    public Map<String, Long> deadlines() {
+        Map<String, Long> found = new TreeMap<>();
+        deferred.forEach((tag, one) -> one.deadlineNs.ifPresent(atNs -> found.put(tag, atNs)));
+        return found;
+    }
+
     @Override
     public void beginShutdown(String source) {
+        Event last = LAST.remove(this);
+        if (last != null) {
+            deferred.clear();
+            ready.addLast(last);
+        }
     }
 
     @Override

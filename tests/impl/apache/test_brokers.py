@@ -1,0 +1,75 @@
+"""Simulated clusters whose brokers have the lifecycles of Apache Kafka's keep every rule, and the spec accepts what our
+controllers decide for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from impl.apache.brokers import KafkaBrokers, KafkaLifecycle
+from impl.apache.jvm import Jvm
+from impl.apache.release import missing
+from impl.apache.simulation import main
+from impl.apache.voters import jvm_of_voters
+from impl.kraft.messages import BrokerHeartbeatResponse
+from impl.kraft.simulation.swarm import Plan, cluster_plan_of
+from tests.impl.kraft.simulation.decided import RecordedCluster, judged
+
+VERSION = "4.3.1"
+WHY = missing(VERSION)
+SEEDS = range(12)
+
+pytestmark = [
+    pytest.mark.skipif(bool(WHY), reason=WHY or "there is a released broker"),
+    pytest.mark.xdist_group("apache"),
+]
+
+
+class Recorded(KafkaBrokers, RecordedCluster):
+    def __init__(self, jvm: Jvm, plan: Plan) -> None:
+        self._jvm = jvm
+        RecordedCluster.__init__(self, plan)
+
+
+@pytest.fixture(scope="module")
+def jvm() -> Iterator[Jvm]:
+    with closing(jvm_of_voters(VERSION)) as found:
+        yield found
+
+
+@pytest.mark.long("a JVM, and a kernel for each count of brokers")
+def test_runs_keep_the_rules_and_are_accepted(jvm: Jvm) -> None:
+    traces: dict[int, dict[str, str]] = {}
+    for seed in SEEDS:
+        plan = cluster_plan_of(seed)
+        run = Recorded(jvm, plan)
+        run.go()
+        if plan.swarm.brokers < 4:
+            traces.setdefault(plan.swarm.brokers, {}).update(run.traces())
+    assert sum(map(len, traces.values())) >= 10
+    for brokers, texts in traces.items():
+        summary = judged(brokers, texts)
+        assert summary.counts["accepted"] == len(texts), summary.verdicts
+
+
+@pytest.mark.long("a JVM")
+def test_a_broker_that_is_told_nothing_stays_fenced(jvm: Jvm, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = KafkaLifecycle.on_response
+
+    def never_caught_up(lifecycle: KafkaLifecycle, request: Any, response: Any, now_ms: int) -> Any:
+        if isinstance(response, BrokerHeartbeatResponse):
+            response = BrokerHeartbeatResponse(response.error, False, response.is_fenced, response.should_shut_down)
+        return answer(lifecycle, request, response, now_ms)
+
+    monkeypatch.setattr(KafkaLifecycle, "on_response", never_caught_up)
+    with pytest.raises(AssertionError, match="brokers are fenced"):
+        KafkaBrokers(jvm, cluster_plan_of(0)).go()
+
+
+@pytest.mark.long("a JVM")
+def test_the_command_tells_how_many_are_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([VERSION, "--brokers", "--seeds", "1"]) == 0
+    assert "1 runs, " in capsys.readouterr().out
