@@ -70,14 +70,19 @@ def on_fetch_response(voter: Voter, request: FetchRequest, response: FetchRespon
     role = voter.role
     if not isinstance(role, Follower) or request != role.fetching:
         return
-    voter.role = replace(role, fetching=None, backs_off=True)
-    if response is not None and response.error is ErrorCode.NOT_LEADER_OR_FOLLOWER and not role.is_left:
-        miss(voter, voter.role, 0, voter.settings.election_backoff_max_ms)  # it has resigned, or was started again
+    end_fetch(voter, replace(role, fetching=None, backs_off=True), response)
     if response is None or response.error is not ErrorCode.NONE or not is_taken_in(voter, response):
         voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)
         return
     receiving = None if response.snapshot_id is None else Receiving(response.snapshot_id)
     go_on(voter, role, receiving)
+
+
+def end_fetch(voter: Voter, role: Follower, response: FetchResponse | FetchSnapshotResponse | None) -> None:
+    """A fetch is under way no more, and has failed until it is looked at. Its leader may say that it leads no more."""
+    voter.role = role
+    if response is not None and response.error is ErrorCode.NOT_LEADER_OR_FOLLOWER and not role.is_left:
+        miss(voter, role, 0, voter.settings.election_backoff_max_ms)  # it has resigned, or was started again
 
 
 def go_on(voter: Voter, role: Follower, receiving: Receiving | None) -> None:
@@ -163,7 +168,8 @@ def on_piece(voter: Voter, request: FetchSnapshotRequest, response: FetchSnapsho
     is_taken = response is not None and response.error is ErrorCode.NONE and bool(response.data)
     if response is None or not is_taken or (response.snapshot_id, response.position) != asked:
         is_gone = response is not None and response.error is not ErrorCode.NONE
-        voter.role = replace(role, fetching=None, backs_off=True, receiving=None if is_gone else role.receiving)
+        left = replace(role, fetching=None, backs_off=True, receiving=None if is_gone else role.receiving)
+        end_fetch(voter, left, response)
         voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)
         return
     position = request.position + len(response.data)

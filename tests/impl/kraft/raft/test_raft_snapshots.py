@@ -141,6 +141,13 @@ def test_a_snapshot_that_was_damaged_on_its_way_is_fetched_anew_after_a_while() 
     assert isinstance(sent.request, FetchRequest)
 
 
+def test_who_hears_that_its_leader_leads_no_more_while_it_takes_a_snapshot_stands_soon() -> None:
+    raft, request = receiving()
+    refused = FetchSnapshotResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, 1, 3)
+    [timer] = [one for one in of(SetTimer, raft.on_response(1, request, refused, 7)) if one.timer is Timer.ELECTION]
+    assert (timer.at_ms, timer.spread_ms) == (7, raft.voter.settings.election_backoff_max_ms)
+
+
 def test_a_snapshot_in_flight_is_dropped_with_the_epoch() -> None:
     raft, request = receiving()
     raft.handle(1, BeginQuorumEpochRequest("", 0, 2, 4), 0)

@@ -45,10 +45,10 @@ FAULTS = {
         "left",
     ),
     "that a leader leads no more is not heard": Fault(
-        "follower.on_fetch_response", "response.error is ErrorCode.NOT_LEADER_OR_FOLLOWER", "False", "left"
+        "follower.end_fetch", "response.error is ErrorCode.NOT_LEADER_OR_FOLLOWER", "False", "left"
     ),
     "a fetch that was given up ends the wait": Fault(
-        "follower.on_fetch_response",
+        "follower.end_fetch",
         "response is not None and response.error is ErrorCode.NOT_LEADER_OR_FOLLOWER and not role.is_left",
         "response is None",
         "waiting",
