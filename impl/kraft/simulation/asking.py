@@ -6,6 +6,8 @@ that one again. Who cannot win knows it at once.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from impl.kraft.errors import ErrorCode
 from impl.kraft.raft.messages import Request, Response, VoteRequest, VoteResponse
 from impl.kraft.raft.roles import Candidate, Prospective
@@ -17,13 +19,14 @@ Standing = tuple[int, bool]
 
 
 class _Votes:
-    """Of one who stands: whom it has asked, and who would vote for it, or would not."""
+    """Of one who stands: whom it has asked, and who would vote for it, or would not. lost: who is to be asked again."""
 
     def __init__(self, standing: Standing | None = None) -> None:
         self.standing = standing
         self.asked: set[int] = set()
         self.granted: set[int] = set()
         self.refused: set[int] = set()
+        self.lost: set[int] = set()
 
 
 class Asking:
@@ -33,7 +36,7 @@ class Asking:
         self._votes: dict[int, _Votes] = {}
         self._asked: dict[int, set[tuple[int, Standing]]] = {}
         """Of the event that a voter handles: whom it has asked, and for what."""
-        self._answers: dict[int, tuple[int, Standing, bool]] = {}
+        self._answers: dict[int, tuple[int, Standing, bool | None]] = {}
         self._calls: dict[int, int] = {}
         self._turned_down: dict[int, int] = {}
 
@@ -61,16 +64,20 @@ class Asking:
 
     def answered(self, node: int, other: int, request: VoteRequest, response: VoteResponse | None) -> None:
         """The answer to a request is handed to a node; None: it was given up."""
-        if response is not None and response.error is ErrorCode.NONE:
-            self._answers[node] = other, (request.epoch, request.pre_vote), response.vote_granted
+        if response is None or response.error is ErrorCode.NONE:
+            is_granted = None if response is None else response.vote_granted
+            self._answers[node] = other, (request.epoch, request.pre_vote), is_granted
 
     def stop(self, node: int) -> None:
         """Its process has ended."""
         for of_node in (self._votes, self._asked, self._answers, self._turned_down):
             of_node.pop(node, None)
 
-    def look_at(self, node: int, voter: Voter, due_ms: int | None) -> None:
-        """After every event of a node. due_ms: when it stands next, by its clock. Raises BrokenRuleError."""
+    def look_at(self, node: int, voter: Voter, due_ms: int | None, retries: Set[int]) -> None:
+        """After every event of a node. Raises BrokenRuleError.
+
+        due_ms: when it stands next, by its clock. retries: the nodes to whom something is to be sent again.
+        """
         role, asked = voter.role, self._asked.pop(node, set())
         answer, candidate = self._answers.pop(node, None), self._turned_down.pop(node, None)
         if not isinstance(role, Prospective | Candidate):
@@ -82,12 +89,15 @@ class Asking:
             votes = self._votes[node] = _Votes(standing)
         elif answer is not None and answer[1] == standing:
             other, _, is_granted = answer
-            (votes.granted if is_granted else votes.refused).add(other)
+            kept = votes.lost if is_granted is None else votes.granted if is_granted else votes.refused
+            kept.add(other)
         again = {to for to, of in asked if of == standing}
         is_asked = isinstance(role, Candidate) or candidate not in votes.refused - again
         _hold(is_asked, "asked again", f"node {node} does not ask {candidate}")
         votes.asked |= again
         votes.refused -= again
+        votes.lost -= again | votes.granted | votes.refused
+        _hold(votes.lost <= retries, "asking", f"node {node} does not ask {votes.lost - retries} again")
         self._look_at_votes(node, voter, role, votes, due_ms)
 
     def _look_at_votes(

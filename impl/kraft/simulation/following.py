@@ -5,6 +5,7 @@ A leader that leads no more, as it says, is waited for no longer than a candidat
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 from impl.kraft.errors import ErrorCode
@@ -67,13 +68,15 @@ class Following:
         for of_node in (self._seen, self._answers, self._ends):
             of_node.pop(node, None)
 
-    def look_at(self, node: int, voter: Voter, due_ms: int | None) -> None:
-        """After every event of a node. Raises BrokenRuleError."""
+    def look_at(self, node: int, voter: Voter, due_ms: int | None, retries: Set[int]) -> None:
+        """After every event of a node, as of `Asking`. Raises BrokenRuleError."""
         answer, end = self._answers.pop(node, None), self._ends.pop(node, None)
         before = self._seen.pop(node, None)
         if not isinstance(voter.role, Follower) or voter.settings.is_observer or due_ms is None:
             return
         leads = voter.epoch, voter.election.leader
+        waits = voter.role.fetching is not None or voter.freezing or not voter.log.is_flushed
+        _hold(waits or leads[1] in retries, "fetching", f"node {node} follows {leads[1]}, and does not fetch")
         if before is not None and before.leads != leads:
             before = None
         is_told = end == leads or (

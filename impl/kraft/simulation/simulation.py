@@ -256,7 +256,8 @@ class Simulation:
         begin_ms, _ = self.nodes[number].timers.get((Timer.BEGIN, None), (1 << 62, 0))
         is_known = not isinstance(raft.voter.role, Leader) or begin_ms <= self.clock_ms(number) + FETCH_MS // 2
         self.rules.hold(is_known, "begin", f"node {number} leads, and tells nobody again in {FETCH_MS // 2} ms")
-        self.talk.look_at(number, raft.voter, due_ms, self.now_ms)
+        retries = {peer for timer, peer in self.nodes[number].timers if timer is Timer.RETRY and peer is not None}
+        self.talk.look_at(number, raft.voter, due_ms, retries, self.now_ms)
 
     def carry_out(self, number: int, raft: Core, effect: object) -> None:
         node = self.nodes[number]

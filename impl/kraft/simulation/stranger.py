@@ -14,6 +14,7 @@ from impl.kraft.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
+from impl.kraft.raft.roles import Prospective
 from impl.kraft.raft.voter import Voter
 
 if TYPE_CHECKING:
@@ -23,8 +24,14 @@ NOBODY = 99
 
 
 def lie_to(voter: Voter, rng: Random) -> tuple[int, VoteRequest, VoteResponse]:
-    """Whose answer to which request: a vote that is refused, by one who says that nobody leads the epoch."""
+    """Whose answer to which request: a vote that is refused, by one who says that nobody leads the epoch; or one that
+    is no vote, but an error."""
     other, settings = rng.choice(voter.settings.others), voter.settings
+    if rng.randrange(2):
+        asked = VoteRequest(
+            settings.cluster_id, other, voter.node_id, voter.epoch, 0, 0, isinstance(voter.role, Prospective)
+        )
+        return other, asked, VoteResponse(ErrorCode.INVALID_REQUEST, None, voter.epoch, False)
     request = VoteRequest(settings.cluster_id, other, voter.node_id, voter.epoch - 1, 0, 0)
     return other, request, VoteResponse(ErrorCode.NONE, NOBODY, voter.epoch, False)
 

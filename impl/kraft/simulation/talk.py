@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, Response, VoteRequest
@@ -60,9 +61,9 @@ class Talk:
         self.following.stop(node)
         self.contact.stops(node)
 
-    def look_at(self, node: int, voter: Voter, due_ms: int | None, now_ms: int) -> None:
-        """After every event of a node. due_ms: when it stands next, by its clock."""
+    def look_at(self, node: int, voter: Voter, due_ms: int | None, retries: Set[int], now_ms: int) -> None:
+        """After every event of a node. due_ms, retries: of its timers, as of `Asking`."""
         self.fetches.look_at(node, voter)
-        self.asking.look_at(node, voter, due_ms)
-        self.following.look_at(node, voter, due_ms)
+        self.asking.look_at(node, voter, due_ms, retries)
+        self.following.look_at(node, voter, due_ms, retries)
         self.contact.look_at(node, now_ms, leads=isinstance(voter.role, Leader))

@@ -78,6 +78,22 @@ FAULTS = {
     "a piece that was refused is asked for at once": Fault(
         "follower.on_piece", "backs_off=True", "backs_off=False", "backing off", clusters=True
     ),
+    "who does not answer is not asked again": Fault(
+        "Raft.on_response", "voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=to)", "pass", "asking"
+    ),
+    "nobody is asked again": Fault("Raft.on_timer", "elections.retry(voter, peer)", "pass", "asking"),
+    "a fetch that failed is the last": Fault(
+        "follower.on_fetch_response",
+        "voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)",
+        "pass",
+        "fetching",
+    ),
+    "an error is a vote": Fault(
+        "elections.on_vote_response",
+        "not is_current or response.error is not ErrorCode.NONE",
+        "not is_current",
+        "votes",
+    ),
     "who leads says so too seldom": Fault(
         "leader.begin_all", "voter.settings.fetch_timeout_ms // 2", "voter.settings.fetch_timeout_ms", "begin"
     ),

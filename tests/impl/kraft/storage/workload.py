@@ -153,6 +153,7 @@ class Worker:
             "a snapshot of nothing": lambda: storage.create_snapshot((ledger.start, epoch), 0, now_ms=0),
             "a snapshot of more than there is": lambda: storage.create_snapshot((ledger.end + 1, epoch), 0, now_ms=0),
             "a cut before the start": lambda: storage.truncate(ledger.start - 1),
+            "bytes that do not come next": lambda: storage.receive((ledger.end + 1, epoch), 99, b"of a snapshot"),
             "another snapshot than comes": lambda: storage.freeze((ledger.end + 2, epoch)),
             "the start from a snapshot that is not there": lambda: storage.install((ledger.end + 2, epoch)),
             "a snapshot that is not there for the log": lambda: storage.delete_before((ledger.end + 2, epoch)),
