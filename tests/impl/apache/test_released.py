@@ -71,14 +71,14 @@ def test_several_released_controllers_conform_as_far_as_they_are_driven(model: s
 @LONG
 @pytest.mark.xdist_group("apache")
 @pytest.mark.parametrize(
-    ("model", "steps", "says"),
+    ("model", "switch", "says"),
     [
-        ("deletion", 6, "UNKNOWN_TOPIC_OR_PARTITION"),  # a topic that is not committed is not found by its name
-        ("failover", 6, "log"),  # who is fenced, and asks to shut down, is fenced by one more batch
+        ("deletion", "finds_uncommitted_topics", "UNKNOWN_TOPIC_OR_PARTITION"),
+        ("failover", "fences_once", "log"),  # who is fenced, and asks to shut down, is fenced by one more batch
     ],
 )
-def test_what_only_several_controllers_show(model: str, steps: int, says: str) -> None:
-    report = driven(model, load_system(f"apache-kafka:{VERSION}"), {}, steps)
+def test_what_only_several_controllers_show(model: str, switch: str, says: str) -> None:
+    report = driven(model, load_system(f"apache-kafka:{VERSION}"), {switch: True}, 6)
     assert report.verdict == DIVERGES
     assert says in f"{report.reason} {report.divergence.rows}"
 
