@@ -12,7 +12,7 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.raft.messages import Request, Response, VoteRequest, VoteResponse
 from impl.kraft.raft.roles import Candidate, Prospective
 from impl.kraft.raft.voter import Voter
-from impl.kraft.simulation.invariants import BrokenRuleError
+from impl.kraft.simulation.invariants import BrokenRuleError, hold
 
 Standing = tuple[int, bool]
 """An epoch, and whether a voter only asks in it."""
@@ -93,11 +93,11 @@ class Asking:
             kept.add(other)
         again = {to for to, of in asked if of == standing}
         is_asked = isinstance(role, Candidate) or candidate not in votes.refused - again
-        _hold(is_asked, "asked again", f"node {node} does not ask {candidate}")
+        hold(is_asked, "asked again", f"node {node} does not ask {candidate}")
         votes.asked |= again
         votes.refused -= again
         votes.lost -= again | votes.granted | votes.refused
-        _hold(votes.lost <= retries, "asking", f"node {node} does not ask {votes.lost - retries} again")
+        hold(votes.lost <= retries, "asking", f"node {node} does not ask {votes.lost - retries} again")
         self._look_at_votes(node, voter, role, votes, due_ms)
 
     def _look_at_votes(
@@ -105,16 +105,11 @@ class Asking:
     ) -> None:
         counted = set(role.granted - {node}), set(role.refused)
         answered = votes.granted, votes.refused
-        _hold(counted == answered, "votes", f"node {node} counts {counted}, and was answered {answered}")
+        hold(counted == answered, "votes", f"node {node} counts {counted}, and was answered {answered}")
         if isinstance(role, Prospective) or voter.log.is_flushed:
             left = [other for other in voter.settings.others if other not in votes.asked]
-            _hold(not left, "asking", f"node {node} is {type(role).__name__}, and has not asked {left}")
+            hold(not left, "asking", f"node {node} is {type(role).__name__}, and has not asked {left}")
         if 2 * len(votes.refused) >= len(voter.settings.voters):
             latest_ms = voter.now_ms + voter.settings.election_backoff_max_ms
             is_soon = isinstance(role, Candidate) and due_ms is not None and due_ms <= latest_ms
-            _hold(is_soon, "giving up", f"node {node} is {type(role).__name__}, and {votes.refused} have said no")
-
-
-def _hold(kept: bool, rule: str, what: str) -> None:
-    if not kept:
-        raise BrokenRuleError(f"{rule}: {what}")
+            hold(is_soon, "giving up", f"node {node} is {type(role).__name__}, and {votes.refused} have said no")

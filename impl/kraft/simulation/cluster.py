@@ -51,8 +51,8 @@ from impl.kraft.recovered import recovered_node
 from impl.kraft.simulation import operators
 from impl.kraft.simulation.core import Core, WholeNode
 from impl.kraft.simulation.housekeeping_rules import HousekeepingRules
-from impl.kraft.simulation.invariants import NotRecoveredError
-from impl.kraft.simulation.metadata_rules import MetadataRules, hold
+from impl.kraft.simulation.invariants import NotRecoveredError, hold
+from impl.kraft.simulation.metadata_rules import MetadataRules
 from impl.kraft.simulation.replicas import (
     FETCH_BYTES,
     FETCH_MS,

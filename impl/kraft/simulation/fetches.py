@@ -9,7 +9,7 @@ from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import FetchRequest, Request, Response
 from impl.kraft.raft.roles import Leader
 from impl.kraft.raft.voter import Voter
-from impl.kraft.simulation.invariants import BrokenRuleError
+from impl.kraft.simulation.invariants import BrokenRuleError, hold
 
 ERRORS = (
     ErrorCode.NONE,
@@ -62,14 +62,9 @@ class Fetches:
         """After every event of a node: nobody waits for what is there, nor at one that does not lead (KAFKA-10677)."""
         if not isinstance(voter.role, Leader):
             left = [request for request, _, at in self._asked.values() if at == node]
-            _hold(not left, "fetches are answered", f"node {node} does not lead, and lets {left} wait")
+            hold(not left, "fetches are answered", f"node {node} does not lead, and lets {left} wait")
             return
         for parked in voter.role.parked.values():
             is_there = parked.request.fetch_offset < voter.log.end_offset
             says = f"node {node} lets {parked.request} wait, and its log ends at {voter.log.end_offset}"
-            _hold(not is_there, "fetches are answered", says)
-
-
-def _hold(kept: bool, rule: str, what: str) -> None:
-    if not kept:
-        raise BrokenRuleError(f"{rule}: {what}")
+            hold(not is_there, "fetches are answered", says)

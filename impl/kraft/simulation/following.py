@@ -19,7 +19,7 @@ from impl.kraft.raft.messages import (
 )
 from impl.kraft.raft.roles import Follower
 from impl.kraft.raft.voter import Voter
-from impl.kraft.simulation.invariants import BrokenRuleError
+from impl.kraft.simulation.invariants import hold
 
 Fetch = FetchRequest | FetchSnapshotRequest
 Fetched = FetchResponse | FetchSnapshotResponse
@@ -76,7 +76,7 @@ class Following:
             return
         leads = voter.epoch, voter.election.leader
         waits = voter.role.fetching is not None or voter.freezing or not voter.log.is_flushed
-        _hold(waits or leads[1] in retries, "fetching", f"node {node} follows {leads[1]}, and does not fetch")
+        hold(waits or leads[1] in retries, "fetching", f"node {node} follows {leads[1]}, and does not fetch")
         if before is not None and before.leads != leads:
             before = None
         is_told = end == leads or (
@@ -92,22 +92,17 @@ class Following:
         fetch_ms = voter.now_ms + voter.settings.fetch_timeout_ms
         if is_told and not (was_left and before is not None and before.due_ms == due_ms):
             latest_ms = voter.now_ms + voter.settings.election_backoff_max_ms
-            _hold(due_ms <= latest_ms, "left", f"node {node} waits for {due_ms - voter.now_ms} ms")
+            hold(due_ms <= latest_ms, "left", f"node {node} waits for {due_ms - voter.now_ms} ms")
         elif before is None:
-            _hold(due_ms >= fetch_ms, "patience", f"node {node} waits for {due_ms - voter.now_ms} ms")
+            hold(due_ms >= fetch_ms, "patience", f"node {node} waits for {due_ms - voter.now_ms} ms")
         elif due_ms != before.due_ms:
             is_alive = answer is not None and answer.is_awaited and answer.error is ErrorCode.NONE
-            _hold(is_alive and not was_left, "waiting", f"node {node} waits anew, and its leader may be dead")
-            _hold(due_ms >= fetch_ms, "patience", f"node {node} waits for {due_ms - voter.now_ms} ms")
+            hold(is_alive and not was_left, "waiting", f"node {node} waits anew, and its leader may be dead")
+            hold(due_ms >= fetch_ms, "patience", f"node {node} waits for {due_ms - voter.now_ms} ms")
 
 
 def _look_at_answer(node: int, role: Follower, before: Follower, answer: _Answer) -> None:
     if not answer.is_awaited:
-        _hold(role == before, "late answers", f"node {node} goes by {answer.response}, and does not wait for it")
+        hold(role == before, "late answers", f"node {node} goes by {answer.response}, and does not wait for it")
     elif answer.error is not ErrorCode.NONE:
-        _hold(role.fetching is None, "backing off", f"node {node} asks again at once, after {answer.response}")
-
-
-def _hold(kept: bool, rule: str, what: str) -> None:
-    if not kept:
-        raise BrokenRuleError(f"{rule}: {what}")
+        hold(role.fetching is None, "backing off", f"node {node} asks again at once, after {answer.response}")

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from impl.kraft.node import SnapshotSettings, WriteSnapshot
 from impl.kraft.raft.log_ends import LogEnds
-from impl.kraft.simulation.metadata_rules import hold
+from impl.kraft.simulation.invariants import hold
 from impl.kraft.storage.batches import headers
 from impl.kraft.storage.sizes import SegmentSize, SnapshotId, SnapshotSize, StoredSizes
 

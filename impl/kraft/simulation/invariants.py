@@ -25,6 +25,12 @@ class BrokenRuleError(AssertionError):
     """A rule of the quorum does not hold."""
 
 
+def hold(kept: bool, rule: str, what: str) -> None:
+    """Raises BrokenRuleError."""
+    if not kept:
+        raise BrokenRuleError(f"{rule}: {what}")
+
+
 class NotRecoveredError(AssertionError):
     """After the last fault, the quorum did not come back in time. The message begins with what lacks, and a colon."""
 
@@ -70,8 +76,7 @@ class Rules:
         self._known: list[list[tuple[int, int]]] = [[]] * voters
 
     def hold(self, kept: bool, rule: str, what: str) -> None:
-        if not kept:
-            raise BrokenRuleError(f"{rule}: {what}")
+        hold(kept, rule, what)
 
     def begin_to_persist(self, node: int, state: ElectionState) -> None:
         """Should the process end in it, the disk has this or the one before."""

@@ -25,17 +25,12 @@ from impl.kraft.records import (
     UnregisterBrokerRecord,
 )
 from impl.kraft.simulation.histories import WrongReadError
-from impl.kraft.simulation.invariants import BrokenRuleError
+from impl.kraft.simulation.invariants import hold
 from impl.kraft.snapshot import Snapshot, write_snapshot
 from impl.kraft.storage.batches import decode_all
 
 Mark = tuple[str | int | None, ...]
 """What a record does, as far as it is unlike what any other does: by it, a client's request is found in the log."""
-
-
-def hold(kept: bool, rule: str, what: str) -> None:
-    if not kept:
-        raise BrokenRuleError(f"{rule}: {what}")
 
 
 class MetadataRules:
