@@ -49,7 +49,7 @@ Call = Callable[[], Any]
 
 def state(value: Any) -> Hashable:
     """All that an object holds, field by field. Two images that share what they hold are as two that do not."""
-    if value is None or isinstance(value, int | str | bytes | UUID | type):
+    if value is None or isinstance(value, int | float | str | bytes | UUID | type):
         return (type(value), value)
     if isinstance(value, Mapping):
         return frozenset((state(key), state(one)) for key, one in value.items())
