@@ -39,6 +39,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -263,9 +264,9 @@ public final class SteppedVoter {
                 ? Optional.empty()
                 : Optional.of(ReplicaKey.of(election.get("voted").intValue(), ReplicaKey.NO_DIRECTORY_ID));
             stored = Optional.of(
-                leader >= 0 ? ElectionState.withElectedLeader(epoch, leader, voted, java.util.Set.of())
-                    : voted.map(key -> ElectionState.withVotedCandidate(epoch, key, java.util.Set.of()))
-                        .orElseGet(() -> ElectionState.withUnknownLeader(epoch, java.util.Set.of())));
+                leader >= 0 ? ElectionState.withElectedLeader(epoch, leader, voted, Set.of())
+                    : voted.map(key -> ElectionState.withVotedCandidate(epoch, key, Set.of()))
+                        .orElseGet(() -> ElectionState.withUnknownLeader(epoch, Set.of())));
         }
 
         @Override
