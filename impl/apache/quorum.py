@@ -9,11 +9,10 @@ from impl.apache.jvm import Jvm
 from impl.apache.voters import FlushNow, KafkaVoter
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.invariants import Rules
-from impl.kraft.simulation.simulation import DIRECTORY, REQUEST_TIMEOUT_MS, Simulation
+from impl.kraft.simulation.simulation import REQUEST_TIMEOUT_MS, Simulation
 from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, QUIET_MS, Kind, Plan, plan_of
-from impl.kraft.storage.batches import Record, entries_of
-from impl.kraft.storage.log import LogSettings
-from impl.kraft.storage.storage import QuorumStorage, StorageSettings
+from impl.kraft.storage.batches import Record
+from impl.kraft.storage.storage import QuorumStorage
 
 OURS = (Kind.STRANGER, Kind.FULL_DISK)
 """Steps whose rules are about our core."""
@@ -35,28 +34,19 @@ class KafkaQuorum(Simulation):
     def is_ours(self, number: int) -> bool:
         return self._mixed and number % 2 == 1
 
-    def recover(self, number: int) -> None:
+    def core_on(self, number: int, storage: QuorumStorage) -> Core:
         if self.is_ours(number):
-            super().recover(number)
-            return
-        node, swarm = self.nodes[number], self.swarm
-        settings = StorageSettings(LogSettings(segment_bytes=swarm.segment_bytes), reserve_bytes=swarm.reserve_bytes)
-        storage = node.storage = QuorumStorage.open(node.disk, DIRECTORY, settings)
-        node.rot = None
-        stored = storage.log.read(0)
-        self.rules.start(number, storage.election, entries_of(stored))
+            return super().core_on(number, storage)
         configs = {
             "election.timeout.ms": ELECTION_MS,
             "election.backoff.max.ms": ELECTION_MS,
             "fetch.timeout.ms": FETCH_MS,
             "request.timeout.ms": REQUEST_TIMEOUT_MS,
             "append.linger.ms": 0,
-            "fetch.max.bytes": swarm.fetch_max_bytes,
+            "fetch.max.bytes": self.swarm.fetch_max_bytes,
         }
-        raft_settings = self.raft_settings(number)
-        node.raft = KafkaVoter(self._jvm, raft_settings, storage.election, stored, configs, self.rng.randrange(1 << 30))
-        self.note(number, "start", storage.election, storage.log.end_offset)
-        self.hand_in(number, lambda raft: raft.start(self.clock_ms(number)))
+        stored, seed = storage.log.read(storage.log.start_offset), self.rng.randrange(1 << 30)
+        return KafkaVoter(self._jvm, self.raft_settings(number), storage.election, stored, configs, seed)
 
     def carry_out(self, number: int, raft: Core, effect: object) -> None:
         storage = self.nodes[number].storage

@@ -149,13 +149,17 @@ class Simulation:
         log = storage.log
         stored = entries_of(log.read(log.start_offset))
         self.rules.start(number, storage.election, stored, log.start_offset)
-        raft = Raft(self.raft_settings(number), storage.election, recovered_ends(storage))
-        epoch = 0 if storage.election is None else storage.election.epoch
-        is_kept = raft.voter.epoch == epoch or epoch < log.last_epoch
-        self.rules.hold(is_kept, "R10", f"node {number} begins in epoch {raft.voter.epoch}, not {epoch}")
-        node.raft = self.core_of(raft, storage)
+        node.raft = self.core_on(number, storage)
         self.note(number, "start", storage.election, log.end_offset)
         self.hand_in(number, lambda raft: raft.start(self.clock_ms(number)))
+
+    def core_on(self, number: int, storage: QuorumStorage) -> Core:
+        """The core of a voter's process, by what its disk has."""
+        raft = Raft(self.raft_settings(number), storage.election, recovered_ends(storage))
+        epoch = 0 if storage.election is None else storage.election.epoch
+        is_kept = raft.voter.epoch == epoch or epoch < storage.log.last_epoch
+        self.rules.hold(is_kept, "R10", f"node {number} begins in epoch {raft.voter.epoch}, not {epoch}")
+        return self.core_of(raft, storage)
 
     def raft_settings(self, number: int) -> RaftSettings:
         swarm = self.swarm

@@ -1,7 +1,6 @@
 package fencepost;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -12,15 +11,7 @@ import org.apache.kafka.controller.Inside;
 import org.apache.kafka.raft.Batch;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
-import java.io.BufferedInputStream;
-import java.io.BufferedOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.EOFException;
 import java.io.IOException;
-import java.io.PrintStream;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -35,39 +26,17 @@ import java.util.Map;
 /**
  * Keeps states of controllers, and takes steps from one to the next.
  *
- * It reads frames from its standard input and writes one to its standard output for each: four bytes of length, and a
- * JSON object. A step of a state makes a new one and leaves the old one as it is; states that are not needed any more
- * are dropped by name.
+ * A step of a state makes a new one and leaves the old one as it is; states that are not needed any more are dropped by
+ * name.
  */
 final class Server {
-    private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
     private final Map<Integer, Node> states = new HashMap<>();
     private int made;
 
     public static void main(String[] arguments) throws IOException {
-        PrintStream out = System.out;
-        System.setOut(System.err); // whatever Kafka prints must not come between two frames
-        DataInputStream input = new DataInputStream(new BufferedInputStream(System.in, 1 << 16));
-        DataOutputStream output = new DataOutputStream(new BufferedOutputStream(out, 1 << 16));
-        new Server().serve(input, output);
-    }
-
-    private void serve(DataInputStream input, DataOutputStream output) throws IOException {
-        while (true) {
-            byte[] frame;
-            try {
-                frame = new byte[input.readInt()];
-            } catch (EOFException e) {
-                return;
-            }
-            input.readFully(frame);
-            byte[] answer = MAPPER.writeValueAsBytes(answer(MAPPER.readTree(frame)));
-            output.writeInt(answer.length);
-            output.write(answer);
-            output.flush();
-        }
+        Frames.serve(new Server()::answer);
     }
 
     private ObjectNode answer(JsonNode command) {
@@ -82,9 +51,7 @@ final class Server {
         } catch (Node.Fault e) {
             return JSON.objectNode().put("fault", e.getMessage());
         } catch (Exception e) {
-            StringWriter trace = new StringWriter();
-            e.printStackTrace(new PrintWriter(trace));
-            return JSON.objectNode().put("error", trace.toString());
+            return Frames.error(e);
         }
     }
 
