@@ -16,7 +16,6 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from impl.kraft.image import Image, Registration
-from impl.kraft.records import NO_LEADER
 
 _MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -187,7 +186,7 @@ def of_image(image: Image) -> dict[str, int]:
         "ActiveBrokerCount": states[ACTIVE],
         "GlobalTopicCount": len(image.topics),
         "GlobalPartitionCount": len(image.partitions),
-        "OfflinePartitionsCount": sum(one.leader == NO_LEADER for one in partitions),
+        "OfflinePartitionsCount": len(image.leaderless),
         "PreferredReplicaImbalanceCount": sum(one.leader != one.replicas[0] for one in partitions),
     }
 
