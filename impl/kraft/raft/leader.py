@@ -193,9 +193,8 @@ def answer_parked(voter: Voter) -> None:
     voter.role = role
 
 
-def on_parked_timeout(voter: Voter, replica_id: int) -> None:
-    role = voter.role
-    if isinstance(role, Leader) and (parked := role.parked.get(replica_id)):
+def on_parked_timeout(voter: Voter, role: Leader, replica_id: int) -> None:
+    if parked := role.parked.get(replica_id):
         answer(voter, parked)
         voter.role = replace(role, parked=without(role, replica_id))
 

@@ -127,8 +127,8 @@ class Raft:
                 leader.begin_all(voter)
             case Timer.CHECK_QUORUM, Leader() as role:
                 leader.check_quorum(voter, role)
-            case Timer.PARKED, Leader() if peer is not None:
-                leader.on_parked_timeout(voter, peer)
+            case Timer.PARKED, Leader() as role if peer is not None:
+                leader.on_parked_timeout(voter, role, peer)
             case Timer.RETRY, _ if peer is not None:
                 elections.retry(voter, peer)
         return self._done()

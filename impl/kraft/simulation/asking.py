@@ -1,7 +1,7 @@
 """Who stands, or asks whether it should, has asked all others, and counts their answers (KIP-595, Vote; KIP-996).
 
 Who stands asks once its log is on disk. Who only asks, and is asked by one with a shorter log who has refused, asks
-that one again. Who cannot win knows it at once.
+that one again. Who cannot win knows it at once. Who has won, and got no answer, asks again.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Set
 
 from impl.kraft.errors import ErrorCode
-from impl.kraft.raft.messages import Request, Response, VoteRequest, VoteResponse
-from impl.kraft.raft.roles import Candidate, Prospective
+from impl.kraft.raft.messages import BeginQuorumEpochRequest, Request, Response, VoteRequest, VoteResponse
+from impl.kraft.raft.roles import Candidate, Leader, Prospective
 from impl.kraft.raft.voter import Voter
 from impl.kraft.simulation.invariants import BrokenRuleError, hold
 
@@ -39,6 +39,8 @@ class Asking:
         self._answers: dict[int, tuple[int, Standing, bool | None]] = {}
         self._calls: dict[int, int] = {}
         self._turned_down: dict[int, int] = {}
+        self._told: dict[int, set[int]] = {}
+        self._due: dict[int, int] = {}
 
     def come(self, call: int, request: Request) -> None:
         """A request is handed to a node."""
@@ -55,6 +57,8 @@ class Asking:
 
     def send(self, node: int, to: int, request: Request) -> None:
         """A node asks another. Raises BrokenRuleError where that one has said yes."""
+        if isinstance(request, BeginQuorumEpochRequest):
+            self._told.setdefault(node, set()).add(to)
         if isinstance(request, VoteRequest):
             standing = request.epoch, request.pre_vote
             self._asked.setdefault(node, set()).add((to, standing))
@@ -68,9 +72,13 @@ class Asking:
             is_granted = None if response is None else response.vote_granted
             self._answers[node] = other, (request.epoch, request.pre_vote), is_granted
 
+    def due(self, node: int, other: int) -> None:
+        """A node is to send something again, now."""
+        self._due[node] = other
+
     def stop(self, node: int) -> None:
         """Its process has ended."""
-        for of_node in (self._votes, self._asked, self._answers, self._turned_down):
+        for of_node in (self._votes, self._asked, self._answers, self._turned_down, self._told, self._due):
             of_node.pop(node, None)
 
     def look_at(self, node: int, voter: Voter, due_ms: int | None, retries: Set[int]) -> None:
@@ -80,6 +88,9 @@ class Asking:
         """
         role, asked = voter.role, self._asked.pop(node, set())
         answer, candidate = self._answers.pop(node, None), self._turned_down.pop(node, None)
+        told, due = self._told.pop(node, set()), self._due.pop(node, None)
+        is_told = not isinstance(role, Leader) or due is None or due in told
+        hold(is_told, "begin", f"node {node} leads, and does not tell {due} again, who has not answered")
         if not isinstance(role, Prospective | Candidate):
             self.stop(node)
             return

@@ -217,6 +217,7 @@ class Cluster(Simulation):
             case DeleteLeftovers():
                 storage.delete_leftovers()
             case AnswerSnapshot(call=call, response=response, snapshot_id=snapshot_id, max_bytes=max_bytes):
+                self.talk.fetches.pieced(number, call, max_bytes)
                 piece = storage.snapshots.piece(snapshot_id, response.position, max_bytes)
                 self.answer(call, effect.with_data(*piece))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.raft.log_ends import LogEnds
-from impl.kraft.raft.messages import FetchRequest, Request, Response
+from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, Response
 from impl.kraft.raft.roles import Leader
 from impl.kraft.raft.voter import Voter
 from impl.kraft.simulation.invariants import BrokenRuleError, hold
@@ -27,12 +27,15 @@ class Fetches:
     def __init__(self) -> None:
         self._asked: dict[int, tuple[FetchRequest, int, int]] = {}
         self._latest: dict[tuple[int, int], int] = {}
+        self._pieces: dict[int, int] = {}
 
     def come(self, node: int, call: int, request: Request, now_ms: int) -> None:
         """A request is handed to a node."""
         if isinstance(request, FetchRequest):
             self._asked[call] = request, now_ms, node
             self._latest[node, request.replica_id] = call
+        elif isinstance(request, FetchSnapshotRequest):
+            self._pieces[call] = request.max_bytes
 
     def refused(self, node: int, call: int, response: Response) -> None:
         """A follower goes by the error to whom it turns next."""
@@ -52,6 +55,12 @@ class Fetches:
             raise BrokenRuleError(
                 f"fetches wait: node {node} answers {request} after {now_ms - asked_ms} ms with nothing new"
             )
+
+    def pieced(self, node: int, call: int, max_bytes: int) -> None:
+        """A node answers with so much of a snapshot, at the most."""
+        most_bytes = self._pieces.pop(call)
+        says = f"node {node} sends {max_bytes} bytes, and is asked for {most_bytes}"
+        hold(max_bytes <= most_bytes, "pieces of snapshots", says)
 
     def stop(self, node: int) -> None:
         """Its process has ended."""

@@ -1,6 +1,7 @@
 """Who follows gives its leader its time, and no more; what it did not ask for changes nothing (KIP-595, Fetch).
 
-A leader that leads no more, as it says, is waited for no longer than a candidate waits between two elections.
+A leader that leads no more, as it says, is waited for no longer than a candidate waits between two elections. Until
+then, nobody who has fetched from it would vote for another (KIP-996).
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from impl.kraft.raft.messages import (
     FetchSnapshotRequest,
     FetchSnapshotResponse,
     Request,
+    Response,
+    VoteRequest,
+    VoteResponse,
 )
 from impl.kraft.raft.roles import Follower
 from impl.kraft.raft.voter import Voter
@@ -26,12 +30,16 @@ Fetched = FetchResponse | FetchSnapshotResponse
 
 
 class _Seen(NamedTuple):
-    """A follower after an event. leads: the epoch, and who leads it. due_ms: when it stands, by its own clock."""
+    """A follower after an event. leads: the epoch, and who leads it. due_ms: when it stands, by its own clock.
+
+    has_heard: its leader has answered a fetch of it.
+    """
 
     leads: tuple[int, int | None]
     role: Follower
     due_ms: int
     is_left: bool
+    has_heard: bool
 
 
 class _Answer(NamedTuple):
@@ -52,11 +60,21 @@ class Following:
         self._seen: dict[int, _Seen] = {}
         self._answers: dict[int, _Answer] = {}
         self._ends: dict[int, tuple[int, int]] = {}
+        self._pre_votes: dict[int, int] = {}
 
-    def come(self, node: int, request: Request) -> None:
+    def come(self, node: int, call: int, request: Request) -> None:
         """A request is handed to a node."""
         if isinstance(request, EndQuorumEpochRequest):
             self._ends[node] = request.epoch, request.leader_id
+        elif isinstance(request, VoteRequest) and request.pre_vote:
+            self._pre_votes[call] = request.epoch
+
+    def answer(self, node: int, call: int, response: Response) -> None:
+        """A node answers it. Raises BrokenRuleError."""
+        epoch, seen = self._pre_votes.pop(call, None), self._seen.get(node)
+        if isinstance(response, VoteResponse) and response.vote_granted and seen is not None:
+            is_led = seen.leads[0] == epoch and seen.has_heard and not seen.is_left
+            hold(not is_led, "KIP-996", f"node {node} follows {seen.leads[1]}, and would vote for another")
 
     def answered(self, node: int, voter: Voter, request: Fetch, response: Fetched | None) -> None:
         """The answer to a request is handed to a node; None: it was given up."""
@@ -86,7 +104,10 @@ class Following:
             and answer.error is ErrorCode.NOT_LEADER_OR_FOLLOWER
         )
         was_left = before is not None and before.is_left
-        self._seen[node] = _Seen(leads, voter.role, due_ms, is_told or was_left)
+        is_alive = answer is not None and answer.is_awaited and answer.error is ErrorCode.NONE and not was_left
+        has_heard = is_alive and not voter.role.backs_off
+        was_heard = before is not None and before.has_heard
+        self._seen[node] = _Seen(leads, voter.role, due_ms, is_told or was_left, has_heard or was_heard)
         if before is not None and answer is not None:
             _look_at_answer(node, voter.role, before.role, answer)
         fetch_ms = voter.now_ms + voter.settings.fetch_timeout_ms
@@ -95,10 +116,11 @@ class Following:
             hold(due_ms <= latest_ms, "left", f"node {node} waits for {due_ms - voter.now_ms} ms")
         elif before is None:
             hold(due_ms >= fetch_ms, "patience", f"node {node} waits for {due_ms - voter.now_ms} ms")
-        elif due_ms != before.due_ms:
-            is_alive = answer is not None and answer.is_awaited and answer.error is ErrorCode.NONE
-            hold(is_alive and not was_left, "waiting", f"node {node} waits anew, and its leader may be dead")
-            hold(due_ms >= fetch_ms, "patience", f"node {node} waits for {due_ms - voter.now_ms} ms")
+        else:
+            is_anew = due_ms != before.due_ms
+            hold(is_alive or not is_anew, "waiting", f"node {node} waits anew, and its leader may be dead")
+            is_patient = due_ms >= fetch_ms or not (is_anew or has_heard)
+            hold(is_patient, "patience", f"node {node} waits for {due_ms - voter.now_ms} ms")
 
 
 def _look_at_answer(node: int, role: Follower, before: Follower, answer: _Answer) -> None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
-from impl.kraft.raft.roles import Follower, Leader
+from impl.kraft.raft.roles import Candidate, Follower, Leader, Resigned, Unattached
 from impl.kraft.raft.voter import Voter
 from impl.kraft.storage.batches import Entry
 from impl.kraft.storage.election import ElectionState
@@ -38,6 +38,16 @@ class NotRecoveredError(AssertionError):
 def is_alike(one: ElectionState, other: ElectionState) -> bool:
     """But for the voters, which do not change."""
     return replace(one, voters=()) == replace(other, voters=())
+
+
+def is_role_of(voter: Voter) -> bool:
+    """Does a voter begin as its disk says? Who led has resigned; who stood stands still (KAFKA-10527, KAFKA-10661)."""
+    match voter.election:
+        case ElectionState(leader=int(leader)):
+            wanted: type = Resigned if leader == voter.node_id else Follower
+        case ElectionState(voted_for=voted_for):
+            wanted = Candidate if voted_for == voter.node_id else Unattached
+    return isinstance(voter.role, wanted)
 
 
 class LogSeen:

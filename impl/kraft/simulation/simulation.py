@@ -35,7 +35,7 @@ from impl.kraft.recovered import recovered_ends
 from impl.kraft.simulation import chaos
 from impl.kraft.simulation.core import Core, Machine
 from impl.kraft.simulation.histories import Clients, check
-from impl.kraft.simulation.invariants import BrokenRuleError, NotRecoveredError, Rules
+from impl.kraft.simulation.invariants import BrokenRuleError, NotRecoveredError, Rules, is_role_of
 from impl.kraft.simulation.kafka_files import check_files
 from impl.kraft.simulation.majority import go_on
 from impl.kraft.simulation.rot import flip
@@ -159,6 +159,8 @@ class Simulation:
         epoch = 0 if storage.election is None else storage.election.epoch
         is_kept = raft.voter.epoch == epoch or epoch < storage.log.last_epoch
         self.rules.hold(is_kept, "R10", f"node {number} begins in epoch {raft.voter.epoch}, not {epoch}")
+        begins = f"node {number} begins as {raft.voter.role}, and its disk has {storage.election}"
+        self.rules.hold(raft.voter.epoch > epoch or is_role_of(raft.voter), "R7", begins)
         return self.core_of(raft, storage)
 
     def raft_settings(self, number: int) -> RaftSettings:
@@ -336,6 +338,8 @@ class Simulation:
             if node.timers.get(which) == mine:
                 del node.timers[which]
                 self.note(number, name, peer)
+                if timer is Timer.RETRY and peer is not None:
+                    self.talk.asking.due(number, peer)
                 self.hand_in(number, lambda raft: raft.on_timer(timer, self.clock_ms(number), peer))
 
         due_ms = -(-at_ms * 100 // node.clock_percent)

@@ -96,7 +96,10 @@ def hear_stranger(run: Simulation, number: int, rng: Random) -> None:
     word = word_to(raft.voter, rng)
     run.note(number, "stranger", word)
 
+    errors: list[ErrorCode] = []
+
     def answered(response: Any) -> None:
+        errors.append(response.error)
         is_right = response.error is word.error
         run.rules.hold(is_right, "strangers", f"node {number} answers {word} with {response.error.name}")
 
@@ -105,3 +108,4 @@ def hear_stranger(run: Simulation, number: int, rng: Random) -> None:
     run.hand_in(number, lambda raft: raft.handle(call, word.request, run.clock_ms(number)))
     if run.nodes[number].raft is raft:
         run.rules.hold(raft.voter.election == before, "strangers", f"{word} has changed the election of {number}")
+        run.rules.hold(bool(errors), "strangers", f"node {number} does not answer {word}")

@@ -37,12 +37,13 @@ class Talk:
     def word(self, node: int, call: int, request: Request) -> None:
         """A request is handed to a node, whoever has sent it."""
         self.asking.come(call, request)
-        self.following.come(node, request)
+        self.following.come(node, call, request)
 
     def answer(self, node: int, call: int, response: Response) -> None:
         """A node answers, and not what was fetched."""
         self.fetches.refused(node, call, response)
         self.asking.answer(node, call, response)
+        self.following.answer(node, call, response)
 
     def response(self, node: int, voter: Voter, other: int, request: Request, response: Any) -> None:
         """It is handed to the node that has asked another; None: that was given up."""

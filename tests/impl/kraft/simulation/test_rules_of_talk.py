@@ -21,6 +21,31 @@ class Fault(NamedTuple):
 
 
 FAULTS = {
+    "who leads does not tell again who has not answered": Fault(
+        "elections.retry", "leader.begin(voter, other)", "pass", "begin"
+    ),
+    "who has fetched from its leader would vote for another": Fault(
+        "follower.go_on", "has_fetched=not role.is_left", "has_fetched=False", "KIP-996"
+    ),
+    "an answer does not renew the wait": Fault(
+        "follower.go_on", "voter.await_fetch()", "pass", "patience"
+    ),
+    "who begins forgets its leader": Fault(
+        "voter.role_at_start", "election.leader is not None", "False", "R7"
+    ),
+    "who fetches from nowhere gets no answer": Fault(
+        "Raft._handle_fetch",
+        "voter.ask_for(Answer(call, voter.response(request, ErrorCode.INVALID_REQUEST)))",
+        "pass",
+        "strangers",
+    ),
+    "a piece of a snapshot may be of any size": Fault(
+        "leader.handle_fetch_snapshot",
+        "min(request.max_bytes, voter.settings.fetch_snapshot_max_bytes)",
+        "2 * request.max_bytes",
+        "pieces of snapshots",
+        clusters=True,
+    ),
     "who has refused is not counted": Fault(
         "elections.on_vote_response", "role.refused | {other}", "role.refused", "votes"
     ),

@@ -216,6 +216,7 @@ class Worker:
             pending.run()  # this fsync covers the append, too, and may not be credited with it
         end = self.storage.finish_flush(pending)
         self.ledger.flushed(end)
+        self._require_open(len(self.storage.log.sizes()) + 1)
 
     def truncate(self) -> None:
         ledger = self.ledger
