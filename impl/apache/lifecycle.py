@@ -1,7 +1,6 @@
-"""Simulated clusters whose brokers ask the controller about themselves as Kafka's do (`BrokerLifecycleManager`).
+"""A released broker's dealings with the controller about itself (`BrokerLifecycleManager`), in the place of ours.
 
-Controllers, metadata and replicas are ours. A released broker whose id was given to another, or taken away, asks for
-ever; here somebody ends it then.
+One whose id was given to another, or taken away, asks for ever; here somebody ends it then.
 """
 
 from __future__ import annotations
@@ -16,15 +15,13 @@ from impl.kraft.broker.timers import Due, Timer, due
 from impl.kraft.effects import Effects, Send
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationResponse
-from impl.kraft.simulation.cluster import SESSION_MS, Cluster
-from impl.kraft.simulation.swarm import Plan
 
 DUES: Mapping[str, Due] = {"communication": Due.COMMUNICATION, "initialRegistrationTimeout": Due.INITIAL_REGISTRATION}
 TAGS = {what: tag for tag, what in DUES.items()}
 
 
 class KafkaLifecycle(Lifecycle):
-    """A released broker's, in the place of ours. clock_ms: of its machine."""
+    """Of a broker that is open in the JVM. clock_ms: of its machine."""
 
     def __init__(self, jvm: Jvm, broker: Broker, clock_ms: Callable[[], int]) -> None:
         super().__init__(broker.settings, broker.lifecycle.incarnation_id)
@@ -32,20 +29,7 @@ class KafkaLifecycle(Lifecycle):
         self._numbers: dict[int, int] = {}
 
     def start(self, now_ms: int) -> Effects:
-        node = self.settings.broker_id
-        configs = {
-            "process.roles": "broker",
-            "node.id": node,
-            "controller.quorum.voters": "0@localhost:9093",
-            "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-            "listeners": "PLAINTEXT://localhost:9092",
-            "log.dirs": "/logs",
-            "broker.heartbeat.interval.ms": self.settings.heartbeat_interval_ms,
-            "broker.session.timeout.ms": SESSION_MS,
-            "initial.broker.registration.timeout.ms": self.settings.initial_registration_timeout_ms,
-        }
-        return self._step("start", configs=configs)
+        return self._step("start")
 
     def caught_up(self) -> None:
         """It goes by what the controller says of it."""
@@ -107,16 +91,3 @@ def _told(response: LifecycleResponse | None) -> Mapping[str, Any] | None:
             }  # fmt: skip
         case None:
             return None
-
-
-class KafkaBrokers(Cluster):
-    """A run whose brokers have Kafka's lifecycles."""
-
-    def __init__(self, jvm: Jvm, plan: Plan, watch: Callable[[str], None] | None = None) -> None:
-        self._jvm = jvm
-        super().__init__(plan, watch)
-
-    def made_broker(self, number: int) -> Broker:
-        broker = super().made_broker(number)
-        broker.lifecycle = KafkaLifecycle(self._jvm, broker, lambda: self.clock_ms(number))
-        return broker

@@ -63,8 +63,13 @@ class Replicas:
             now = decided.partitions.get(key)
             if now is None or now.leader_epoch != leader.leader_epoch:
                 continue
-            if not leader.maximal_isr.issuperset(now.isr):
-                raise BrokenRuleError(f"S12: {broker.broker_id} reckons with {sorted(leader.maximal_isr)} of {now.isr}")
+            self.reckons_with(broker, key, now.isr)
+
+    def reckons_with(self, broker: Broker, key: PartitionKey, isr: tuple[int, ...]) -> None:
+        """S12. isr: as it is decided, in the epoch of the leader."""
+        maximal = broker.leaders[key].maximal_isr
+        if not maximal.issuperset(isr):
+            raise BrokenRuleError(f"S12: {broker.broker_id} reckons with {sorted(maximal)} of {isr}")
 
     def serve(self, broker: Broker, request: FetchRequest, response: FetchResponse) -> None:
         """A leader answers a follower, and has taken note of how far that is."""

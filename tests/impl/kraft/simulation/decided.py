@@ -12,7 +12,7 @@ import argparse
 import logging
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +64,8 @@ class Committed(MetadataRules):
 class RecordedCluster(Cluster):
     """A run that remembers what is done to brokers, what is decided, when, and on which request."""
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: Plan, watch: Callable[[str], None] | None = None) -> None:
+        super().__init__(plan, watch)
         self.seed = plan.seed
         self.metadata = self.committed = Committed()
         self.journal: list[Done] = []

@@ -7,8 +7,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import kafka.server.KafkaConfig;
 
-import org.apache.kafka.clients.ClientResponse;
-import org.apache.kafka.clients.NodeApiVersions;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerHeartbeatResponseData;
@@ -20,14 +18,9 @@ import org.apache.kafka.common.requests.BrokerHeartbeatRequest;
 import org.apache.kafka.common.requests.BrokerHeartbeatResponse;
 import org.apache.kafka.common.requests.BrokerRegistrationResponse;
 import org.apache.kafka.server.BrokerLifecycleManager;
-import org.apache.kafka.server.common.ControllerRequestCompletionHandler;
-import org.apache.kafka.server.common.NodeToControllerChannelManager;
 
-import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 
 /** A released broker's dealings with the controller about itself, without threads, clock and network. */
@@ -35,18 +28,18 @@ final class Lifecycle implements Stepped {
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
     private final BrokerLifecycleManager manager;
-    private final ManualTime time;
-    private final Map<Integer, ControllerRequestCompletionHandler> sent = new HashMap<>();
+    private final Channel channel;
     private ArrayNode requests = JSON.arrayNode();
-    private int number;
     private long appliedOffset;
 
-    Lifecycle(JsonNode start, ManualTime time) {
-        this.time = time;
-        Properties properties = new Properties();
-        start.get("configs").properties().forEach(one -> properties.put(one.getKey(), one.getValue().asText()));
-        KafkaConfig config = KafkaConfig.fromProps(properties);
-        this.manager = new BrokerLifecycleManager(config, time, "", Map.of("/logs", new Uuid(1L << 32, 1)));
+    Lifecycle(KafkaConfig config, ManualTime time) {
+        this.channel = new Channel(time, this::tell);
+        Uuid directory = new Uuid(1L << 32, 1);
+        this.manager = new BrokerLifecycleManager(config, time, "", Map.of(config.logDirs().get(0), directory));
+    }
+
+    long brokerEpoch() {
+        return manager.brokerEpoch();
     }
 
     @Override
@@ -54,9 +47,9 @@ final class Lifecycle implements Stepped {
         appliedOffset = command.get("appliedOffset").longValue();
         switch (command.get("kind").textValue()) {
             case "start" -> manager.start(
-                () -> appliedOffset, new Channel(), "", new ListenerCollection(), Map.of(), OptionalLong.empty());
+                () -> appliedOffset, channel, "", new ListenerCollection(), Map.of(), OptionalLong.empty());
             case "timer" -> manager.eventQueue().fire(command.get("tag").textValue());
-            case "response" -> answer(command);
+            case "response" -> answer(command.get("number").intValue(), command.get("response"));
             case "ready" -> manager.setReadyToUnfence();
             case "shut down" -> manager.beginControlledShutdown();
             default -> throw new IllegalArgumentException("no step is called " + command.get("kind"));
@@ -70,11 +63,9 @@ final class Lifecycle implements Stepped {
         return told;
     }
 
-    private void answer(JsonNode command) {
-        ControllerRequestCompletionHandler handler = sent.remove(command.get("number").intValue());
-        JsonNode response = command.get("response");
+    private void answer(int number, JsonNode response) {
         if (response.isNull()) {
-            handler.onTimeout();
+            channel.giveUp(number);
             return;
         }
         short error = response.get("error").shortValue();
@@ -85,41 +76,15 @@ final class Lifecycle implements Stepped {
                 .setIsCaughtUp(response.get("isCaughtUp").booleanValue())
                 .setIsFenced(response.get("isFenced").booleanValue())
                 .setShouldShutDown(response.get("shouldShutDown").booleanValue()));
-        handler.onComplete(new ClientResponse(
-            null, null, "", time.milliseconds(), time.milliseconds(), false, null, null, body));
+        channel.answer(number, body);
     }
 
-    private final class Channel implements NodeToControllerChannelManager {
-        @Override
-        public void start() {
-        }
-
-        @Override
-        public void shutdown() {
-        }
-
-        @Override
-        public Optional<NodeApiVersions> controllerApiVersions() {
-            return Optional.empty();
-        }
-
-        @Override
-        public void sendRequest(
-            AbstractRequest.Builder<? extends AbstractRequest> request,
-            ControllerRequestCompletionHandler handler
-        ) {
-            sent.put(++number, handler);
-            ObjectNode told = requests.addObject().put("number", number);
-            if (request.build() instanceof BrokerHeartbeatRequest heartbeat) {
-                BrokerHeartbeatRequestData data = heartbeat.data();
-                told.put("brokerEpoch", data.brokerEpoch()).put("metadataOffset", data.currentMetadataOffset())
-                    .put("wantFence", data.wantFence()).put("wantShutDown", data.wantShutDown());
-            }
-        }
-
-        @Override
-        public long getTimeoutMs() {
-            return 1_000;
+    private void tell(int number, AbstractRequest request) {
+        ObjectNode told = requests.addObject().put("number", number);
+        if (request instanceof BrokerHeartbeatRequest heartbeat) {
+            BrokerHeartbeatRequestData data = heartbeat.data();
+            told.put("brokerEpoch", data.brokerEpoch()).put("metadataOffset", data.currentMetadataOffset())
+                .put("wantFence", data.wantFence()).put("wantShutDown", data.wantShutDown());
         }
     }
 }

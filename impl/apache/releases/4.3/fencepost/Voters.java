@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Released voters, and lifecycles of brokers, by number, each of which takes steps. */
+/** Released voters, and brokers, by number, each of which takes steps. */
 final class Voters {
     private final Map<Integer, Stepped> nodes = new HashMap<>();
     private final Map<Integer, ManualTime> times = new HashMap<>();
@@ -22,11 +22,15 @@ final class Voters {
     private ObjectNode answer(JsonNode command) {
         int node = command.get("node").intValue();
         try {
-            if (command.get("kind").textValue().equals("start")) {
+            boolean isVoter = command.has("log");
+            if (isVoter || command.get("kind").textValue().equals("open")) {
                 ManualTime time = new ManualTime();
                 time.nowMs = command.get("nowMs").longValue();
+                if (nodes.containsKey(node)) {
+                    nodes.get(node).close();
+                }
                 times.put(node, time);
-                nodes.put(node, command.has("log") ? new SteppedVoter(command, time)::step : new Lifecycle(command, time));
+                nodes.put(node, isVoter ? new SteppedVoter(command, time)::step : new Broker(command, time));
             }
             times.get(node).nowMs = command.get("nowMs").longValue();
             return nodes.get(node).step(command);
