@@ -54,13 +54,6 @@ class KafkaLeader:
     followers: Mapping[int, End]
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaFetch(FetchRequest):
-    """leader: whom it is sent to."""
-
-    leader: int = NO_LEADER
-
-
 @dataclass(slots=True)
 class Asked:
     """A request for ISRs that is under way, a message for each partition. answers: by the place of the partition."""
@@ -89,6 +82,7 @@ class KafkaBroker(Broker):
         self._told_partitions: dict[PartitionKey, Partition] = {}
         self._timers: set[int] = set()
         self._has_caught_up = False
+        self._followed: dict[tuple[PartitionKey, int], int] = {}
         self.forgetful: dict[PartitionKey, int] = {}
         self._asked: Asked | None = None
         folder.mkdir(exist_ok=True)
@@ -181,6 +175,7 @@ class KafkaBroker(Broker):
                 self.followers.pop(key, None)
                 if partition.leader not in {NO_LEADER, self.broker_id}:
                     self.followers[key] = PartitionFollower(partition.leader, partition.leader_epoch)
+                    self._followed[key, partition.leader_epoch] = partition.leader
         brokers = self._told_now()
         if not deleted and not assigned and brokers == self._told_brokers:
             return []
@@ -276,22 +271,24 @@ class KafkaBroker(Broker):
         assert not effects
         if "fetchOffset" not in answer:
             return None
-        return KafkaFetch(
-            self.broker_id, self.broker_epoch, *key, answer["leaderEpoch"], answer["fetchOffset"],
-            answer["lastFetchedEpoch"], self.followers[key].leader,
-        )  # fmt: skip
+        last_epoch = answer["lastFetchedEpoch"]
+        return FetchRequest(
+            self.broker_id, self.broker_epoch, *key, answer["leaderEpoch"], answer["fetchOffset"], last_epoch
+        )
 
     def on_fetch_response(self, request: FetchRequest, response: FetchResponse) -> None:
-        assert isinstance(request, KafkaFetch)
         if request.key not in self.logs:
             return
         end = response.diverging
         diverging = {} if end is None else {"diverging": {"epoch": end.epoch, "end": end.end_offset}}
-        _, effects = self._step(
-            "fetched", **self._named(request.key), **_told_fetch(request), **diverging, leader=request.leader,
-            error=int(response.error), highWatermark=response.high_watermark,
-            batches=[b64encode(entry.value).decode() for entry in response.entries],
-        )  # fmt: skip
+        answer = {
+            "leader": self._followed[request.key, request.current_leader_epoch],
+            "error": int(response.error),
+            "highWatermark": response.high_watermark,
+            "batches": [b64encode(entry.value).decode() for entry in response.entries],
+            **diverging,
+        }
+        _, effects = self._step("fetched", **self._named(request.key), **_told_fetch(request), **answer)
         assert not effects
 
 

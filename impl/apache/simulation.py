@@ -1,11 +1,11 @@
 """Simulated runs of released classes of Apache Kafka, held to the rules of `impl.kraft.simulation`.
 
-    python -m impl.apache.simulation 4.3.1 --seeds 20 [--first 0] [--mixed | --brokers] [--record FOLDER]
+    python -m impl.apache.simulation 4.3.1 --seeds 20 [--first 0] [--mixed] [--brokers | --record FOLDER]
 
-Runs of quorums whose voters are Kafka's, or every second one with --mixed; or, with --brokers, of whole clusters whose
-brokers ask our controllers about themselves as Kafka's do. What only our cores promise is not asked of Kafka's. Exit
-codes: 0 every rule held, 1 a rule was broken, 2 usage, or there is no such release here, 3 interrupted, 6 a trace could
-not be written.
+Runs of quorums whose voters are Kafka's; or, with --brokers, of whole clusters whose brokers are, under our
+controllers. With --mixed every second one is ours. What only our cores promise is not asked of Kafka's. Exit codes:
+0 every rule held, 1 a rule was broken, 2 usage, or there is no such release here, 3 interrupted, 6 a trace could not be
+written.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def run_plan(jvm: Jvm, seed: int, options: argparse.Namespace) -> tuple[bool, in
     prints_digest = options.seeds == 1
     if options.brokers:
         plan = cluster_plan_of(seed)
-        return judged(KafkaBrokers(jvm, plan), plan, prints_digest)
+        return judged(KafkaBrokers(jvm, plan, mixed=options.mixed), plan, prints_digest)
     plan = kafka_plan_of(seed)
     with recorded(plan, options.record) as rules:
         return judged(KafkaQuorum(jvm, plan, rules=rules, mixed=options.mixed), plan, prints_digest)
@@ -54,13 +54,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("release", help="a version whose jars are there, or a folder of the jars of a build")
     parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")
     parser.add_argument("--seeds", type=int, default=20, help="how many (default: 20)")
-    whose = parser.add_mutually_exclusive_group()
-    whose.add_argument("--mixed", action="store_true", help="every second voter is ours")
-    whose.add_argument("--brokers", action="store_true", help="brokers of Kafka, as far as their lifecycle goes")
-    parser.add_argument("--record", metavar="FOLDER", type=Path, help="write the trace of each run, to be validated")
+    parser.add_argument("--mixed", action="store_true", help="every second voter, or broker, is ours")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--brokers", action="store_true", help="whole clusters with brokers of Kafka")
+    what.add_argument("--record", metavar="FOLDER", type=Path, help="write the trace of each run, to be validated")
     options = parser.parse_args(arguments)
-    if options.brokers and options.record is not None:
-        parser.error("--record writes the quorum's log, by runs without --brokers")
     logging.disable(logging.WARNING)
     why = missing(options.release)
     try:

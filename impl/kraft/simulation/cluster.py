@@ -134,7 +134,10 @@ class Cluster(Simulation):
     def made_broker(self, number: int) -> Broker:
         """The core of a process that begins, on the logs that the last one has left."""
         self.numbers += 1
-        return Broker(broker_settings(number), UUID(int=self.numbers), left_logs(self._replica_logs.get(number, {})))
+        return Broker(broker_settings(number), UUID(int=self.numbers), self.left_logs(number))
+
+    def left_logs(self, number: int) -> dict[PartitionKey, ReplicaLog]:
+        return left_logs(self._replica_logs.get(number, {}))
 
     def forget(self, number: int) -> None:
         if not self.is_broker(number):
