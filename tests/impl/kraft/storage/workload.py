@@ -211,7 +211,7 @@ class Worker:
             self.append()
         else:
             if self.wide is not None and self.wide.randrange(2):
-                self.truncate()  # what is appended in its place is not part of it either
+                self.wide.choice([self.truncate, self.install])()  # what comes in its place is not part of it either
             self.append()
             pending.run()  # this fsync covers the append, too, and may not be credited with it
         end = self.storage.finish_flush(pending)
