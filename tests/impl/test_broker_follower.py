@@ -138,6 +138,12 @@ def test_a_log_that_the_leader_has_nothing_of_is_truncated_whole() -> None:
     assert own.end_offset == leader.followers[1].log_end_offset == 0
 
 
+def test_a_leader_of_newer_epochs_only_names_the_epoch_that_it_is_asked_for() -> None:
+    """A follower of Kafka keeps its log where the epoch is below 0, and takes it for committed."""
+    request = FOLLOWER.fetch_request(KEY, 1, 0, log_of(3))
+    assert leader_of(log_of(5, 5)).read(request, 100).diverging == EpochEnd(3, 0)
+
+
 REQUEST = FOLLOWER.fetch_request(KEY, 1, 0, log_of(1))
 RESPONSE = FetchResponse(ErrorCode.NONE, 2, None, (LogEntry(1, b"x"),))
 DIVERGING = FetchResponse(ErrorCode.NONE, 2, EpochEnd(NO_EPOCH, 0))

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from impl.kraft.broker.fetch import FetchRequest, FetchResponse
-from impl.kraft.broker.replica_log import EpochEnd, LogEntry, ReplicaLog
+from impl.kraft.broker.replica_log import NO_EPOCH, EpochEnd, LogEntry, ReplicaLog
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, Partition, PartitionKey
 from impl.kraft.messages import AlterPartitionRequest, AlterPartitionResponse, IsrMember
@@ -132,10 +132,14 @@ class PartitionLeader:
     # Fetches.
 
     def divergence(self, request: FetchRequest) -> EpochEnd | None:
-        """The point where the follower's log parts from this one, if it does before its end."""
+        """The point where the follower's log parts from this one, if it does before its end.
+
+        Where this log has only newer epochs, that is at its start, in the epoch that was asked for: Kafka's followers take
+        an epoch below 0 for no answer, and keep what they have (FetchResponse.isDivergingEpoch).
+        """
         end = self.log.end_of_epoch(request.last_fetched_epoch)
         if end.epoch < request.last_fetched_epoch or end.end_offset < request.fetch_offset:
-            return end
+            return end if end.epoch != NO_EPOCH else EpochEnd(request.last_fetched_epoch, end.end_offset)
         return None
 
     def note_fetch(self, request: FetchRequest, now_ms: int) -> None:

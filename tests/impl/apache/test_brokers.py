@@ -3,22 +3,29 @@ for them; a broker that is changed in one place is found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from impl.apache import jvm as pipe
 from impl.apache.brokers import KafkaBrokers, KafkaReplicas
 from impl.apache.jvm import Jvm
 from impl.apache.lifecycle import KafkaLifecycle
-from impl.apache.release import missing
+from impl.apache.release import classes, jars, missing
 from impl.apache.simulation import main
 from impl.apache.voters import jvm_of_voters
+from impl.kraft.broker.fetch import FetchRequest
+from impl.kraft.broker.leader import PartitionLeader
+from impl.kraft.broker.replica_log import NO_EPOCH, EpochEnd
 from impl.kraft.messages import BrokerHeartbeatResponse
 from impl.kraft.simulation.invariants import BrokenRuleError
 from impl.kraft.simulation.replicas import Replicas
 from impl.kraft.simulation.swarm import cluster_plan_of
+from tests.impl.apache.bytecode import build_with, negate
 from tests.impl.kraft.simulation.decided import RecordedCluster, judged
 
 VERSION = "4.3.1"
@@ -68,6 +75,8 @@ def test_the_same_seed_is_the_same_run(jvm: Jvm) -> None:
 
 DROPS = 18
 """A seed in which a leader drops a change of the ISR that is under way (docs/findings/kip-631.md)."""
+NEWER_EPOCHS = 134
+"""A seed in which a follower of Kafka has only records of older epochs than its leader, which is ours."""
 
 
 @pytest.mark.long("a JVM")
@@ -78,6 +87,21 @@ def test_a_leader_that_drops_what_it_has_asked_for_is_found(jvm: Jvm, monkeypatc
     monkeypatch.setattr(KafkaReplicas, "reckons_with", Replicas.reckons_with)
     with pytest.raises(BrokenRuleError, match="S12: 5 reckons with"):
         KafkaBrokers(jvm, cluster_plan_of(DROPS)).go()
+
+
+@pytest.mark.long("a JVM")
+def test_a_leader_of_ours_that_names_no_epoch_where_logs_part_is_found(
+    jvm: Jvm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = PartitionLeader.divergence
+
+    def nameless(leader: PartitionLeader, request: FetchRequest) -> EpochEnd | None:
+        end = where(leader, request)
+        return EpochEnd(NO_EPOCH, 0) if end == EpochEnd(request.last_fetched_epoch, 0) else end
+
+    monkeypatch.setattr(PartitionLeader, "divergence", nameless)
+    with pytest.raises(BrokenRuleError, match="D3: .* takes something else for committed"):
+        KafkaBrokers(jvm, cluster_plan_of(NEWER_EPOCHS), mixed=True).go()
 
 
 @pytest.mark.long("a JVM")
@@ -98,3 +122,35 @@ def test_a_broker_that_is_told_nothing_stays_fenced(jvm: Jvm, monkeypatch: pytes
 def test_the_command_tells_how_many_are_broken(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([VERSION, "--brokers", "--seeds", "1"]) == 0
     assert "1 runs, " in capsys.readouterr().out
+
+
+PATCHES = {
+    "who is not eligible joins": ("Partition.isReplicaIsrEligible", 0, "replicas do not catch up"),
+    "who may join does not": ("Partition.needsExpandIsr", 0, "replicas do not catch up"),
+    "who fetches is at another broker epoch": ("Partition.isBrokerEpochIsrEligible", 1, "replicas do not catch up"),
+    "who is in sync is not": ("Partition.$anonfun$isFollowerInSync$1", 1, "replicas do not catch up"),
+    "the high watermark passes the ISR": ("Partition.$anonfun$maybeIncrementLeaderHW$2", 0, "D8"),
+    "the high watermark waits for others": ("Partition.$anonfun$maybeIncrementLeaderHW$2", 1, "D8"),
+}
+"""Conditions of `kafka.cluster` that are negated: the method, which of its conditions, and what is said."""
+
+
+def broken(jvm: Jvm) -> str:
+    """What the first run that breaks something breaks."""
+    for seed in SEEDS:
+        try:
+            KafkaBrokers(jvm, cluster_plan_of(seed)).go()
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@pytest.mark.large("a JVM for each patch")
+@pytest.mark.parametrize(("where", "number", "says"), PATCHES.values(), ids=PATCHES)
+def test_a_patch_is_found(where: str, number: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sources are compiled against the release once: what is changed is in no signature."""
+    negated: Callable[..., None] = partial(negate, number=number)
+    build_with(jars(VERSION), f"kafka_2.13-{VERSION}.jar", f"kafka/cluster/{where}", negated, tmp_path / "libs")
+    monkeypatch.setattr(pipe, "classes", lambda _: classes(VERSION))
+    with closing(jvm_of_voters(str(tmp_path / "libs"))) as patched:
+        assert says in broken(patched)
