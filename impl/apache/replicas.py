@@ -137,8 +137,8 @@ class KafkaBroker(Broker):
             case (str(kind), int()) if kind == SCHEDULED:
                 return self._step("scheduled")[1]
             case (str(kind), int(number), int(place)) if kind == AGAIN:
-                is_awaited = self._asked is not None and self._asked.number == number
-                return [Send(self._asked.requests[place])] if self._asked is not None and is_awaited else []
+                asked = self._asked
+                return [Send(asked.requests[place])] if asked is not None and asked.number == number else []
         return super().on_timer(timer, now_ms)
 
     def on_response(self, request: BrokerRequest, response: BrokerResponse | None, now_ms: int) -> Effects:
@@ -159,7 +159,20 @@ class KafkaBroker(Broker):
         if self.applied_offset < 0:
             changed = self._placed_here()
         self.applied_offset = self.image.offset
-        deleted, assigned = [], []
+        deleted, assigned = self._changes(changed)
+        brokers = self._told_now()
+        if not deleted and not assigned and brokers == self._told_brokers:
+            return []
+        self._told_brokers = brokers
+        leaders = dict(self.leaders)
+        effects = self._step("publish", brokers=brokers, deleted=deleted, assigned=assigned)[1]
+        self._look_what_is_forgotten(leaders)
+        return effects
+
+    def _changes(self, changed: Iterable[PartitionKey]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+        """The partitions that are placed here no more, and what is new of those that are."""
+        deleted: list[Mapping[str, Any]] = []
+        assigned: list[Mapping[str, Any]] = []
         for key in sorted(changed):
             partition, before = self.image.partitions.get(key), self._told_partitions.pop(key, None)
             if partition is None or self.broker_id not in partition.replicas:
@@ -172,18 +185,14 @@ class KafkaBroker(Broker):
             if before is None or before.partition_epoch != partition.partition_epoch:
                 self._names[key] = self.image.topics[key[0]]
                 assigned.append(self._told_partition(key, partition))
-                self.followers.pop(key, None)
-                if partition.leader not in {NO_LEADER, self.broker_id}:
-                    self.followers[key] = PartitionFollower(partition.leader, partition.leader_epoch)
-                    self._followed[key, partition.leader_epoch] = partition.leader
-        brokers = self._told_now()
-        if not deleted and not assigned and brokers == self._told_brokers:
-            return []
-        self._told_brokers = brokers
-        leaders = dict(self.leaders)
-        effects = self._step("publish", brokers=brokers, deleted=deleted, assigned=assigned)[1]
-        self._look_what_is_forgotten(leaders)
-        return effects
+                self._follow(key, partition)
+        return deleted, assigned
+
+    def _follow(self, key: PartitionKey, partition: Partition) -> None:
+        self.followers.pop(key, None)
+        if partition.leader not in {NO_LEADER, self.broker_id}:
+            self.followers[key] = PartitionFollower(partition.leader, partition.leader_epoch)
+            self._followed[key, partition.leader_epoch] = partition.leader
 
     def _look_what_is_forgotten(self, before: Mapping[PartitionKey, PartitionLeader]) -> None:
         """What a leader has asked for, when metadata says what it knew already: `known_record_settles_nothing`."""

@@ -134,8 +134,8 @@ class PartitionLeader:
     def divergence(self, request: FetchRequest) -> EpochEnd | None:
         """The point where the follower's log parts from this one, if it does before its end.
 
-        Where this log has only newer epochs, that is at its start, in the epoch that was asked for: Kafka's followers take
-        an epoch below 0 for no answer, and keep what they have (FetchResponse.isDivergingEpoch).
+        Where this log has only newer epochs, that is at its start, in the epoch that was asked for: Kafka's followers
+        take an epoch below 0 for no answer, and keep what they have (FetchResponse.isDivergingEpoch).
         """
         end = self.log.end_of_epoch(request.last_fetched_epoch)
         if end.epoch < request.last_fetched_epoch or end.end_offset < request.fetch_offset:

@@ -100,7 +100,7 @@ def test_a_leader_of_ours_that_names_no_epoch_where_logs_part_is_found(
         return EpochEnd(NO_EPOCH, 0) if end == EpochEnd(request.last_fetched_epoch, 0) else end
 
     monkeypatch.setattr(PartitionLeader, "divergence", nameless)
-    with pytest.raises(BrokenRuleError, match="D3: .* takes something else for committed"):
+    with pytest.raises(BrokenRuleError, match=r"D3: .* takes something else for committed"):
         KafkaBrokers(jvm, cluster_plan_of(NEWER_EPOCHS), mixed=True).go()
 
 
