@@ -189,6 +189,13 @@ class ApacheController:
             if isinstance(record, RegisterBrokerRecord) and offset != record.broker_epoch:
                 self._registered_at = {**self._registered_at, record.broker_epoch: offset}
 
+    def load(self, snapshot: Snapshot) -> None:
+        """A standby with an empty log takes over a snapshot."""
+        self.committed = self.speculative = load_snapshot(snapshot)
+        records = batch_json(Batch(0, snapshot.epoch, snapshot.records), begins_epoch=False)
+        load = {"kind": "load", "nowMs": 0, "offset": snapshot.offset, "batch": records}
+        self.state = self.state.after(load)
+
     # The active role.
 
     def claim(self, epoch: int, now_ms: int) -> Effects:
@@ -227,13 +234,3 @@ class ApacheController:
     def _waits(self, number: int, offset: int, json: Any) -> Waiting:
         call, kind = self._calls[number]
         return Waiting(offset, call, KINDS[kind][2](json))
-
-
-def loaded(version: str, settings: ControllerSettings, snapshot: Snapshot) -> ApacheController:
-    """A standby that has loaded a snapshot."""
-    controller = ApacheController(version, settings)
-    controller.committed = controller.speculative = load_snapshot(snapshot)
-    records = batch_json(Batch(0, snapshot.epoch, snapshot.records), begins_epoch=False)
-    load = {"kind": "load", "nowMs": 0, "offset": snapshot.offset, "batch": records}
-    controller.state = controller.state.after(load)
-    return controller

@@ -76,6 +76,10 @@ class State:
                 return tuple(reversed(found))
             state = state._parent
 
+    def forget_past(self) -> None:
+        """Those before it may be dropped: no other process is to make it again."""
+        self._parent = None
+
     def after(self, command: Mapping[str, Any]) -> State:
         """The state after a step. Raises FaultError, ApacheError."""
         return State(self._jvm, self, command, self._jvm.ask({**command, "state": self.number}))

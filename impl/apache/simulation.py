@@ -1,10 +1,11 @@
 """Simulated runs of released classes of Apache Kafka, held to the rules of `impl.kraft.simulation`.
 
-    python -m impl.apache.simulation 4.3.1 --seeds 20 [--first 0] [--mixed] [--brokers | --record FOLDER]
+    python -m impl.apache.simulation 4.3.1 --seeds 20 [--first 0] [--mixed] [--controllers] [--brokers]
+    python -m impl.apache.simulation 4.3.1 --seeds 20 [--first 0] [--mixed] [--record FOLDER]
 
-Runs of quorums whose voters are Kafka's; or, with --brokers, of whole clusters whose brokers are, under our
-controllers. With --mixed every second one is ours. What only our cores promise is not asked of Kafka's. Exit codes:
-0 every rule held, 1 a rule was broken, 2 usage, or there is no such release here, 3 interrupted, 6 a trace could not be
+Runs of whole clusters whose controllers or brokers are Kafka's, or both, above our quorum; or else of quorums whose
+voters are. With --mixed every second one is ours. What only our cores promise is not asked of Kafka's. Exit codes: 0
+every rule held, 1 a rule was broken, 2 usage, or there is no such release here, 3 interrupted, 6 a trace could not be
 written.
 """
 
@@ -18,24 +19,33 @@ from contextlib import closing
 from pathlib import Path
 
 from impl.apache.brokers import KafkaBrokers
+from impl.apache.controllers import KafkaClusters, KafkaControllers
 from impl.apache.errors import ApacheError
 from impl.apache.jvm import Jvm
 from impl.apache.quorum import KafkaQuorum, kafka_plan_of
 from impl.apache.release import missing, numbers
 from impl.apache.voters import SINCE, jvm_of_voters
 from impl.kraft.simulation.__main__ import judged, recorded
-from impl.kraft.simulation.swarm import cluster_plan_of
+from impl.kraft.simulation.cluster import Cluster
+from impl.kraft.simulation.swarm import Plan, cluster_plan_of
 
 
 def run_plan(jvm: Jvm, seed: int, options: argparse.Namespace) -> tuple[bool, int]:
     """Does the run of a seed break a rule, and in how many events?"""
     prints_digest = options.seeds == 1
-    if options.brokers:
+    if options.brokers or options.controllers:
         plan = cluster_plan_of(seed)
-        return judged(KafkaBrokers(jvm, plan, mixed=options.mixed), plan, prints_digest)
+        return judged(cluster_of(jvm, plan, options), plan, prints_digest)
     plan = kafka_plan_of(seed)
     with recorded(plan, options.record) as rules:
         return judged(KafkaQuorum(jvm, plan, rules=rules, mixed=options.mixed), plan, prints_digest)
+
+
+def cluster_of(jvm: Jvm, plan: Plan, options: argparse.Namespace) -> Cluster:
+    if not options.brokers:
+        return KafkaControllers(options.release, plan, mixed=options.mixed)
+    kind = KafkaClusters if options.controllers else KafkaBrokers
+    return kind(jvm, plan, mixed=options.mixed)
 
 
 def run_seeds(jvm: Jvm, options: argparse.Namespace) -> int:
@@ -54,11 +64,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("release", help="a version whose jars are there, or a folder of the jars of a build")
     parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")
     parser.add_argument("--seeds", type=int, default=20, help="how many (default: 20)")
-    parser.add_argument("--mixed", action="store_true", help="every second voter, or broker, is ours")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--brokers", action="store_true", help="whole clusters with brokers of Kafka")
-    what.add_argument("--record", metavar="FOLDER", type=Path, help="write the trace of each run, to be validated")
+    parser.add_argument("--mixed", action="store_true", help="every second one is ours")
+    parser.add_argument("--controllers", action="store_true", help="whole clusters with controllers of Kafka")
+    parser.add_argument("--brokers", action="store_true", help="whole clusters with brokers of Kafka")
+    parser.add_argument("--record", metavar="FOLDER", type=Path, help="write the trace of each run, to be validated")
     options = parser.parse_args(arguments)
+    if options.record is not None and (options.controllers or options.brokers):
+        parser.error("--record writes the quorum's log, by runs without --controllers and --brokers")
     logging.disable(logging.WARNING)
     why = missing(options.release)
     try:

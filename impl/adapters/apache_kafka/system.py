@@ -14,7 +14,7 @@ from impl.adapters.kraft.epoch_history import EpochHistory
 from impl.adapters.kraft.observed import controller_epoch, reached
 from impl.adapters.kraft.probes import receivers
 from impl.adapters.kraft.system import KraftUnderTest
-from impl.apache.controller import NS_PER_MS, ApacheController, loaded
+from impl.apache.controller import NS_PER_MS, ApacheController
 from impl.apache.jvm import Number, State
 from impl.apache.release import classes
 from impl.apache.wire import topic_of
@@ -83,9 +83,10 @@ class ApacheCore:
         self._version = version
 
     def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None) -> ControllerCore:
+        controller = ApacheController(self._version, settings)
         if snapshot is not None:
-            return loaded(self._version, settings, snapshot)
-        return ApacheController(self._version, settings)
+            controller.load(snapshot)
+        return controller
 
     def broker(
         self, settings: BrokerSettings, incarnation_id: UUID, disk: Mapping[PartitionKey, ReplicaLog] | None = None

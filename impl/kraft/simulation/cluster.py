@@ -398,9 +398,11 @@ class Cluster(Simulation):
         """Every controller that believes that it is active is asked for something, once it is not paused."""
         for number, node in enumerate(self.nodes):
             if node.claimed is not None:
-                self.numbers += 1
-                request = operators.draw(rng, self.metadata.image, self.numbers)
-                self.alive(number, node.life, partial(self.ask, number, request))()
+                self.alive(number, node.life, partial(self.ask, number, self.drawn_request(rng)))()
+
+    def drawn_request(self, rng: Random) -> Request:
+        self.numbers += 1
+        return operators.draw(rng, self.metadata.image, self.numbers)
 
     def ask(self, number: int, request: Request) -> None:
         self.describe_reassignments(number)

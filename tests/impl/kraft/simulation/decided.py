@@ -165,8 +165,9 @@ def traces_of(plan: Plan) -> dict[str, str]:
     return run.traces()
 
 
-def judged(brokers: int, traces: Mapping[str, str]) -> Summary:
-    model = load("kraft/recorded", {"brokers": str(brokers)})
+def judged(brokers: int, traces: Mapping[str, str], setting: str | None = None) -> Summary:
+    """setting: of the design; None: the repaired one."""
+    model = load("kraft/recorded", {"brokers": str(brokers)}, setting)
     return validate(model, [(name, text.encode()) for name, text in traces.items()], CorpusOptions())
 
 

@@ -1,0 +1,126 @@
+"""Simulated clusters whose controllers decide by Kafka's classes (`QuorumController`), above our quorum.
+
+Raft, the log and its snapshots are ours, and so is the image of what is committed. A controller that is not active
+replays what is committed, as Kafka's does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from random import Random
+from typing import Any, cast
+
+from impl.apache.brokers import KafkaBrokers
+from impl.apache.controller import METADATA_VERSION, ApacheController
+from impl.apache.jvm import Jvm
+from impl.apache.wire import KINDS
+from impl.kraft.controller import Controller, ControllerSettings, Timer
+from impl.kraft.effects import Effects, SetTimer
+from impl.kraft.messages import (
+    BrokerRegistrationRequest,
+    CreateTopicRequest,
+    ListPartitionReassignmentsRequest,
+    Request,
+)
+from impl.kraft.metadata.core_records import MetadataCodec
+from impl.kraft.node import Node, snapshot_of
+from impl.kraft.node.effects import NodeEffects
+from impl.kraft.raft import Raft
+from impl.kraft.records import Batch, SupportedFeature
+from impl.kraft.simulation.cluster import SESSION_MS, Cluster
+from impl.kraft.simulation.core import Core, WholeNode
+from impl.kraft.simulation.swarm import ELECTION_MS, Plan
+from impl.kraft.storage.batches import RecordBatch
+from impl.kraft.storage.sizes import SnapshotId
+from impl.kraft.storage.storage import QuorumStorage
+
+LEASE_CHECK_MS = ELECTION_MS // 2
+SETTINGS = ControllerSettings("", SESSION_MS, max_idle_interval_ms=SESSION_MS)
+_FEATURES = (SupportedFeature("metadata.version", 1, METADATA_VERSION),)
+
+
+class KafkaController(ApacheController):
+    """A released controller that lives on: what it was before is dropped, and it looks for leases now and then."""
+
+    def __init__(self, version: str, settings: ControllerSettings) -> None:
+        super().__init__(version, settings)
+        self.version = version
+
+    def handle(self, call: int, request: Request, now_ms: int) -> Effects:
+        """Brokers say that they know the metadata version: ours have no features."""
+        if isinstance(request, BrokerRegistrationRequest):
+            request = replace(request, features=_FEATURES)
+        return super().handle(call, request, now_ms)
+
+    def on_timer(self, timer: Timer, now_ms: int) -> Effects:
+        if not self.is_active:
+            return []
+        again = SetTimer(timer, now_ms + LEASE_CHECK_MS)
+        return [again if effect == SetTimer(timer, now_ms) else effect for effect in super().on_timer(timer, now_ms)]
+
+    def replay(self, batch: Batch) -> None:
+        super().replay(batch)
+        self.state.forget_past()
+
+    def _step(self, command: Mapping[str, Any], now_ms: int) -> Effects:
+        effects = super()._step(command, now_ms)
+        self.state.forget_past()
+        return effects
+
+
+class KafkaNode(Node):
+    """A node whose controller is Kafka's."""
+
+    def load(self, snapshot_id: SnapshotId, stored: Iterable[RecordBatch], now_ms: int) -> NodeEffects:
+        before = cast(KafkaController, self.controller)
+        assert not before.is_active, "who leads has all that is committed"
+        loaded = KafkaController(before.version, before.settings)
+        loaded.load(snapshot_of(snapshot_id, stored, self._codec))
+        self.controller = cast(Controller, loaded)
+        self._housekeeping.begin_anew(now_ms)
+        return []
+
+
+class KafkaControllers(Cluster):
+    """A run of a plan with released controllers. version: of them. mixed: every second one is ours."""
+
+    def __init__(
+        self, version: str, plan: Plan, watch: Callable[[str], None] | None = None, *, mixed: bool = False
+    ) -> None:
+        self._version, self._mixes = version, mixed
+        super().__init__(plan, watch)
+
+    def core_of(self, raft: Raft, storage: QuorumStorage) -> Core:
+        number, latest = raft.voter.node_id, storage.snapshots.latest
+        if self._mixes and number % 2:
+            return super().core_of(raft, storage)
+        self.housekeeping.start(number, 0 if latest is None else latest[0], self.clock_ms(number))
+        controller, codec = KafkaController(self._version, SETTINGS), MetadataCodec()
+        if latest is not None:
+            controller.load(snapshot_of(latest, storage.snapshots.read(latest), codec))
+        log = storage.log.read(0 if latest is None else latest[0])
+        return WholeNode(KafkaNode(raft, cast(Controller, controller), codec, log, self.snapshots))
+
+    def drawn_request(self, rng: Random) -> Request:
+        """One that Kafka's controller is driven with: no configs, and of a topic the replicas, which it would draw."""
+        while self.metadata.image.registrations:
+            request = super().drawn_request(rng)
+            if isinstance(request, CreateTopicRequest) and request.assignments:
+                return replace(request, configs=())
+            if type(request) in KINDS and not isinstance(request, CreateTopicRequest):
+                return request
+        return ListPartitionReassignmentsRequest()
+
+    def describe_reassignments(self, number: int) -> None:
+        """What Kafka's tells may not be committed (docs/findings/kip-631.md)."""
+
+
+class KafkaClusters(KafkaControllers, KafkaBrokers):
+    """Controllers and brokers are released ones."""
+
+    def __init__(
+        self, jvm: Jvm, plan: Plan, watch: Callable[[str], None] | None = None, *, mixed: bool = False
+    ) -> None:
+        self._version, self._mixes = jvm.version, mixed
+        KafkaBrokers.__init__(self, jvm, plan, watch, mixed=mixed)

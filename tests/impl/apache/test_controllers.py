@@ -1,0 +1,107 @@
+"""Simulated clusters with controllers of Apache Kafka's keep every rule, and the spec accepts what they decide; one that
+is changed in one place is found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from impl.apache import jvm as pipe
+from impl.apache.controllers import KafkaClusters, KafkaControllers
+from impl.apache.jvm import Jvm
+from impl.apache.release import classes, jars, missing
+from impl.apache.simulation import main
+from impl.apache.voters import jvm_of_voters
+from impl.kraft.simulation.swarm import cluster_plan_of
+from tests.impl.apache.bytecode import build_with, negate
+from tests.impl.kraft.simulation.decided import RecordedCluster, judged
+
+VERSION = "4.3.1"
+WHY = missing(VERSION)
+SEEDS = range(8)
+SETTING = "kafka_4_3"
+
+pytestmark = [
+    pytest.mark.skipif(bool(WHY), reason=WHY or "there is a released controller"),
+    pytest.mark.xdist_group("apache"),
+]
+
+
+class Controllers(KafkaControllers, RecordedCluster):
+    pass
+
+
+class Clusters(KafkaClusters, RecordedCluster):
+    pass
+
+
+@pytest.fixture(scope="module")
+def jvm() -> Iterator[Jvm]:
+    with closing(jvm_of_voters(VERSION)) as found:
+        yield found
+
+
+@pytest.mark.long("a JVM, and a kernel for each count of brokers")
+@pytest.mark.parametrize("mixed", [False, True], ids=["of Kafka", "mixed"])
+@pytest.mark.parametrize("brokers", [False, True], ids=["brokers of ours", "brokers of Kafka"])
+def test_runs_keep_the_rules_and_are_accepted(jvm: Jvm, brokers: bool, mixed: bool) -> None:
+    traces: dict[int, dict[str, str]] = {}
+    for seed in SEEDS:
+        plan = cluster_plan_of(seed)
+        run = Clusters(jvm, plan, mixed=mixed) if brokers else Controllers(VERSION, plan, mixed=mixed)
+        run.go()
+        if plan.swarm.brokers < 4:
+            traces.setdefault(plan.swarm.brokers, {}).update(run.traces())
+    for count, texts in traces.items():
+        summary = judged(count, texts, SETTING)
+        assert summary.counts["accepted"] == len(texts), summary.verdicts
+
+
+@pytest.mark.long("two JVMs")
+def test_the_command_tells_how_many_are_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([VERSION, "--controllers", "--brokers", "--seeds", "1"]) == 0
+    assert "1 runs, " in capsys.readouterr().out
+
+
+PATCHES = {
+    "who may join an ISR does not": ("ReplicationControlManager.ineligibleReplicasForIsr", 1, "do not catch up"),
+    "a shrunk ISR raises the leader epoch": (
+        "PartitionChangeBuilder.triggerLeaderEpochBumpForIsrShrinkIfNeeded",
+        0,
+        "S5",
+    ),
+    "who may not lead is elected": ("PartitionChangeBuilder.electAnyLeader", 0, "S3"),
+    "another epoch of a broker will do": ("ClusterControlManager.checkBrokerEpoch", 1, "images lack"),
+    "a broker that may run does not": ("BrokerHeartbeatManager.calculateNextBrokerState", 0, "brokers are fenced"),
+    "a reassignment ends at once": ("PartitionChangeBuilder.completeReassignmentIfNeeded", 0, "reports a fault"),
+}
+"""Conditions that are negated: the method, which of its conditions, and what is said."""
+
+
+def broken(version: str) -> str:
+    """What the first run that breaks something breaks."""
+    for seed in SEEDS:
+        try:
+            KafkaControllers(version, cluster_plan_of(seed)).go()
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@pytest.mark.large("a JVM for each patch")
+@pytest.mark.parametrize(("where", "number", "says"), PATCHES.values(), ids=PATCHES)
+def test_a_patch_is_found(where: str, number: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sources are compiled against the release once: what is changed is in no signature."""
+    negated: Callable[..., None] = partial(negate, number=number)
+    libs = tmp_path / "libs"
+    build_with(jars(VERSION), f"kafka-metadata-{VERSION}.jar", f"org/apache/kafka/controller/{where}", negated, libs)
+    monkeypatch.setattr(pipe, "classes", lambda _: classes(VERSION))
+    try:
+        assert says in broken(str(libs))
+    finally:
+        pipe.jvm_of(str(libs), os.getpid()).close()
