@@ -1,4 +1,4 @@
-"""Simulated clusters with controllers of Apache Kafka's keep every rule, and the spec accepts what they decide; one that
+"""Simulated clusters with controllers of Apache Kafka keep every rule, and the spec accepts what they decide. One that
 is changed in one place is found."""
 
 from __future__ import annotations
