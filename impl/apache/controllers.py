@@ -31,6 +31,7 @@ from impl.kraft.records import Batch, SupportedFeature
 from impl.kraft.simulation.cluster import SESSION_MS, Cluster
 from impl.kraft.simulation.core import Core, WholeNode
 from impl.kraft.simulation.swarm import ELECTION_MS, Plan
+from impl.kraft.snapshot import Snapshot, write_snapshot
 from impl.kraft.storage.batches import RecordBatch
 from impl.kraft.storage.sizes import SnapshotId
 from impl.kraft.storage.storage import QuorumStorage
@@ -46,6 +47,7 @@ class KafkaController(ApacheController):
     def __init__(self, version: str, settings: ControllerSettings) -> None:
         super().__init__(version, settings)
         self.version = version
+        self._has_data = False
 
     def handle(self, call: int, request: Request, now_ms: int) -> Effects:
         """Brokers say that they know the metadata version: ours have no features."""
@@ -61,7 +63,27 @@ class KafkaController(ApacheController):
 
     def replay(self, batch: Batch) -> None:
         super().replay(batch)
+        self._has_data = self._has_data or bool(batch.records)
         self.state.forget_past()
+
+    def load(self, snapshot: Snapshot) -> None:
+        super().load(snapshot)
+        self._has_data = True
+
+    def on_commit(self, offset: int, now_ms: int) -> Effects:
+        before = self.committed.offset
+        effects = super().on_commit(offset, now_ms)
+        self._has_data = self._has_data or self.committed.offset > before
+        return effects
+
+    def renounce(self, now_ms: int) -> Effects:
+        """Its metadata version stands before the log here, and goes with what is taken back if nothing is committed."""
+        effects = super().renounce(now_ms)
+        if not self._has_data:
+            anew = KafkaController(self.version, self.settings)
+            anew.load(write_snapshot(self.committed))
+            self.state, self._has_data = anew.state, True
+        return effects
 
     def _step(self, command: Mapping[str, Any], now_ms: int) -> Effects:
         effects = super()._step(command, now_ms)
