@@ -42,12 +42,19 @@ _FEATURES = (SupportedFeature("metadata.version", 1, METADATA_VERSION),)
 
 
 class KafkaController(ApacheController):
-    """A released controller that lives on: what it was before is dropped, and it looks for leases now and then."""
+    """A released controller that lives on: what it was before is dropped, and it looks for leases now and then.
+
+    Kafka takes the end of a snapshot, which is exclusive, for the last offset that it has (OffsetControlManager.
+    endLoadSnapshot). When such a controller renounces, a record at that offset is taken back with what is not
+    committed, and is missing until it loads anew; so is here the metadata version, which stands before the log. Here it
+    loads anew at once.
+    """
 
     def __init__(self, version: str, settings: ControllerSettings) -> None:
         super().__init__(version, settings)
         self.version = version
-        self._has_data = False
+        self._stable_offset = self._data_offset = -1
+        """What it goes back to when it renounces, at the least; and of the last record that is committed."""
 
     def handle(self, call: int, request: Request, now_ms: int) -> Effects:
         """Brokers say that they know the metadata version: ours have no features."""
@@ -63,26 +70,27 @@ class KafkaController(ApacheController):
 
     def replay(self, batch: Batch) -> None:
         super().replay(batch)
-        self._has_data = self._has_data or bool(batch.records)
+        if batch.records:
+            self._data_offset = batch.last_offset
         self.state.forget_past()
 
     def load(self, snapshot: Snapshot) -> None:
         super().load(snapshot)
-        self._has_data = True
+        self._stable_offset = snapshot.offset + 1
 
     def on_commit(self, offset: int, now_ms: int) -> Effects:
         before = self.committed.offset
         effects = super().on_commit(offset, now_ms)
-        self._has_data = self._has_data or self.committed.offset > before
+        if self.committed.offset > before:
+            self._data_offset = self.committed.offset
         return effects
 
     def renounce(self, now_ms: int) -> Effects:
-        """Its metadata version stands before the log here, and goes with what is taken back if nothing is committed."""
         effects = super().renounce(now_ms)
-        if not self._has_data:
+        if self._data_offset <= self._stable_offset:
             anew = KafkaController(self.version, self.settings)
             anew.load(write_snapshot(self.committed))
-            self.state, self._has_data = anew.state, True
+            self.state, self._stable_offset = anew.state, anew._stable_offset
         return effects
 
     def _step(self, command: Mapping[str, Any], now_ms: int) -> Effects:

@@ -48,6 +48,7 @@ class PartitionSeen:
     """leaders: by epoch. committed: the longest log that was below the high watermark of any leader. isr: as decided.
 
     deleted: by whom, as the replica is to be elsewhere; a leader that has not heard of that may still reckon with them.
+    anew: from which leader epoch on they have a log again, which leaders of earlier ones do not know.
     """
 
     replicas: dict[int, ReplicaSeen] = field(default_factory=dict)
@@ -56,9 +57,20 @@ class PartitionSeen:
     written: dict[tuple[int, int], tuple[Entry, Entry | None]] = field(default_factory=dict)
     isr: tuple[int, ...] = ()
     deleted: set[int] = field(default_factory=set)
+    anew: dict[int, int] = field(default_factory=dict)
 
     def replica(self, broker: int) -> ReplicaSeen:
         return self.replicas.setdefault(broker, ReplicaSeen())
+
+    def begin_anew(self, broker: int, epoch: int) -> None:
+        """One that has deleted its log leads or follows again; at epoch -1, it does neither yet."""
+        if broker in self.deleted and epoch >= 0:
+            self.deleted.discard(broker)
+            self.anew[broker] = epoch
+
+    def is_known(self, broker: int, epoch: int) -> bool:
+        """Does a leader of this epoch know of the log that a broker has now?"""
+        return broker not in self.deleted and self.anew.get(broker, epoch) <= epoch
 
 
 class ReplicaRules:
@@ -130,7 +142,7 @@ class ReplicaRules:
         _hold(first == broker, "D1", key, f"{first} and {broker} lead epoch {epoch}")
         replica = partition.replica(broker)
         replica.leader_epoch = epoch
-        partition.deleted.discard(broker)
+        partition.begin_anew(broker, epoch)
         if is_recovering:
             partition.committed = [one for one in partition.committed if one in replica.entries]
         if epoch == max(partition.leaders):
@@ -138,7 +150,7 @@ class ReplicaRules:
 
     def follow(self, broker: int, key: PartitionKey, epoch: int) -> None:
         """A broker begins to follow; or, at epoch -1, it does neither."""
-        self.of(key).deleted.discard(broker)
+        self.of(key).begin_anew(broker, epoch)
         self.of(key).replica(broker).leader_epoch = epoch
 
     def serve(self, key: PartitionKey, epoch: int, follower: int, offset: int) -> None:
@@ -154,7 +166,7 @@ class ReplicaRules:
         _hold(end_offset <= replica.end_offset, "D3", key, f"broker {broker} takes {end_offset} for committed")
         entries = replica.before(end_offset)
         if isr is not None:
-            left = (member for member in isr if member not in partition.deleted)
+            left = (member for member in isr if partition.is_known(member, replica.leader_epoch))
             lacking = [member for member in left if not partition.replica(member).has(entries)]
             _hold(not lacking, "D3", key, f"broker {broker} commits up to {end_offset}, and {lacking} lack it")
             if len(entries) > len(partition.committed):

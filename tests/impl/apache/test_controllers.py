@@ -5,19 +5,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from impl.apache import jvm as pipe
-from impl.apache.controllers import KafkaClusters, KafkaControllers
+from impl.apache.controller import ApacheController
+from impl.apache.controllers import SETTINGS, KafkaClusters, KafkaControllers
+from impl.apache.errors import FaultError
 from impl.apache.jvm import Jvm
 from impl.apache.release import classes, jars, missing
 from impl.apache.simulation import main
 from impl.apache.voters import jvm_of_voters
+from impl.kraft.records import Batch, RegisterBrokerRecord, UnfenceBrokerRecord
 from impl.kraft.simulation.swarm import cluster_plan_of
+from impl.kraft.snapshot import Snapshot
 from tests.impl.apache.bytecode import build_with, negate
 from tests.impl.kraft.simulation.decided import RecordedCluster, judged
 
@@ -66,6 +71,26 @@ def test_runs_keep_the_rules_and_are_accepted(jvm: Jvm, brokers: bool, mixed: bo
 def test_the_command_tells_how_many_are_broken(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([VERSION, "--controllers", "--brokers", "--seeds", "1"]) == 0
     assert "1 runs, " in capsys.readouterr().out
+
+
+def registered(offset: int, broker_id: int) -> Batch:
+    record = RegisterBrokerRecord(broker_id, UUID(int=9), offset, (), (), None, fenced=True)
+    return Batch(offset, 1, (record,))
+
+
+@pytest.mark.long("a JVM")
+@pytest.mark.parametrize(("count", "is_kept"), [(1, False), (2, True)])
+def test_a_controller_that_renounces_forgets_the_record_right_behind_its_snapshot(count: int, is_kept: bool) -> None:
+    """OffsetControlManager.endLoadSnapshot takes the end of the snapshot for the offset of a record that it has."""
+    controller = ApacheController(VERSION, SETTINGS)
+    controller.load(Snapshot(5, 1, registered(0, 7).records))
+    for offset in range(6, 6 + count):
+        controller.replay(registered(offset, offset))
+    controller.claim(2, 0)
+    controller.renounce(0)
+    known = Batch(6 + count, 3, (UnfenceBrokerRecord(6, 6),))
+    with nullcontext() if is_kept else pytest.raises(FaultError, match="no broker registration found"):
+        controller.replay(known)
 
 
 PATCHES = {
