@@ -6,7 +6,7 @@ replays what is committed, as Kafka's does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any, cast
@@ -25,19 +25,14 @@ from impl.kraft.messages import (
 )
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import Node, snapshot_of
-from impl.kraft.node.effects import NodeEffects
 from impl.kraft.raft import Raft
 from impl.kraft.records import Batch, SupportedFeature
-from impl.kraft.simulation.cluster import SESSION_MS, Cluster
-from impl.kraft.simulation.core import Core, WholeNode
+from impl.kraft.simulation.cluster import CONTROLLER, Cluster
 from impl.kraft.simulation.swarm import ELECTION_MS, Plan
 from impl.kraft.snapshot import Snapshot, write_snapshot
-from impl.kraft.storage.batches import RecordBatch
-from impl.kraft.storage.sizes import SnapshotId
 from impl.kraft.storage.storage import QuorumStorage
 
 LEASE_CHECK_MS = ELECTION_MS // 2
-SETTINGS = ControllerSettings("", SESSION_MS, max_idle_interval_ms=SESSION_MS)
 _FEATURES = (SupportedFeature("metadata.version", 1, METADATA_VERSION),)
 
 
@@ -102,14 +97,11 @@ class KafkaController(ApacheController):
 class KafkaNode(Node):
     """A node whose controller is Kafka's."""
 
-    def load(self, snapshot_id: SnapshotId, stored: Iterable[RecordBatch], now_ms: int) -> NodeEffects:
+    def _loaded(self, snapshot: Snapshot) -> Controller:
         before = cast(KafkaController, self.controller)
-        assert not before.is_active, "who leads has all that is committed"
         loaded = KafkaController(before.version, before.settings)
-        loaded.load(snapshot_of(snapshot_id, stored, self._codec))
-        self.controller = cast(Controller, loaded)
-        self._housekeeping.begin_anew(now_ms)
-        return []
+        loaded.load(snapshot)
+        return cast(Controller, loaded)
 
 
 class KafkaControllers(Cluster):
@@ -118,19 +110,18 @@ class KafkaControllers(Cluster):
     def __init__(
         self, version: str, plan: Plan, watch: Callable[[str], None] | None = None, *, mixed: bool = False
     ) -> None:
-        self._version, self._mixes = version, mixed
+        self._version, self._mixed = version, mixed
         super().__init__(plan, watch)
 
-    def core_of(self, raft: Raft, storage: QuorumStorage) -> Core:
-        number, latest = raft.voter.node_id, storage.snapshots.latest
-        if self._mixes and number % 2:
-            return super().core_of(raft, storage)
-        self.housekeeping.start(number, 0 if latest is None else latest[0], self.clock_ms(number))
-        controller, codec = KafkaController(self._version, SETTINGS), MetadataCodec()
+    def node_of(self, raft: Raft, storage: QuorumStorage) -> Node:
+        if self._mixed and raft.voter.node_id % 2:
+            return super().node_of(raft, storage)
+        latest, codec = storage.snapshots.latest, MetadataCodec()
+        controller = KafkaController(self._version, CONTROLLER)
         if latest is not None:
             controller.load(snapshot_of(latest, storage.snapshots.read(latest), codec))
         log = storage.log.read(0 if latest is None else latest[0])
-        return WholeNode(KafkaNode(raft, cast(Controller, controller), codec, log, self.snapshots))
+        return KafkaNode(raft, cast(Controller, controller), codec, log, self.snapshots)
 
     def drawn_request(self, rng: Random) -> Request:
         """One that Kafka's controller is driven with: no configs, and of a topic the replicas, which it would draw."""
@@ -152,5 +143,5 @@ class KafkaClusters(KafkaControllers, KafkaBrokers):
     def __init__(
         self, jvm: Jvm, plan: Plan, watch: Callable[[str], None] | None = None, *, mixed: bool = False
     ) -> None:
-        self._version, self._mixes = jvm.version, mixed
+        self._version = jvm.version
         KafkaBrokers.__init__(self, jvm, plan, watch, mixed=mixed)

@@ -21,6 +21,7 @@ from impl.kraft.raft.errors import NotLeadingError
 from impl.kraft.raft.messages import Request as QuorumRequest
 from impl.kraft.raft.messages import Response as QuorumResponse
 from impl.kraft.records import Batch, Record
+from impl.kraft.snapshot import Snapshot
 from impl.kraft.storage.batches import Record as StoredRecord
 from impl.kraft.storage.batches import RecordBatch, decode, size_of
 from impl.kraft.storage.effects import AppendToLog
@@ -135,11 +136,14 @@ class Node:
     def load(self, snapshot_id: SnapshotId, stored: Iterable[RecordBatch], now_ms: int) -> NodeEffects:
         """A `LoadSnapshot` is carried out: its batches of data. Raises ValueError for what is damaged."""
         assert not self.controller.is_active, "who leads has all that is committed"
-        loaded = Controller.load(self.controller.settings, snapshot_of(snapshot_id, stored, self._codec))
+        loaded = self._loaded(snapshot_of(snapshot_id, stored, self._codec))
         loaded.batch_bytes = self._batch_bytes
         self.controller = loaded
         self._housekeeping.begin_anew(now_ms)
         return []
+
+    def _loaded(self, snapshot: Snapshot) -> Controller:
+        return Controller.load(self.controller.settings, snapshot)
 
     def on_snapshot(self, snapshot_id: SnapshotId, now_ms: int) -> NodeEffects:
         """A `WriteSnapshot` has ended: the snapshot is on disk."""

@@ -72,6 +72,7 @@ from impl.kraft.storage.storage import QuorumStorage
 
 SESSION_MS = 5 * ELECTION_MS
 RECOVERY_MS = ELECTION_MS
+CONTROLLER = ControllerSettings("", SESSION_MS, max_idle_interval_ms=SESSION_MS)
 SNAPSHOT_RECORDS = 3
 """A batch of a snapshot, so that small ones take several, too."""
 
@@ -114,8 +115,10 @@ class Cluster(Simulation):
     def core_of(self, raft: Raft, storage: QuorumStorage) -> Core:
         number, latest = raft.voter.node_id, storage.snapshots.latest
         self.housekeeping.start(number, 0 if latest is None else latest[0], self.clock_ms(number))
-        settings = ControllerSettings("", SESSION_MS, max_idle_interval_ms=SESSION_MS)
-        return WholeNode(recovered_node(raft, settings, storage, MetadataCodec(), self.snapshots))
+        return WholeNode(self.node_of(raft, storage))
+
+    def node_of(self, raft: Raft, storage: QuorumStorage) -> Node:
+        return recovered_node(raft, CONTROLLER, storage, MetadataCodec(), self.snapshots)
 
     def recover(self, number: int) -> None:
         if not self.is_broker(number):

@@ -3,7 +3,6 @@ for them; a broker that is changed in one place is found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -11,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from impl.apache import jvm as pipe
 from impl.apache.brokers import KafkaBrokers, KafkaReplicas
 from impl.apache.jvm import Jvm
 from impl.apache.lifecycle import KafkaLifecycle
-from impl.apache.release import classes, jars, missing
+from impl.apache.release import missing
 from impl.apache.simulation import main
 from impl.apache.voters import jvm_of_voters
 from impl.kraft.broker.fetch import FetchRequest
@@ -25,10 +23,9 @@ from impl.kraft.messages import BrokerHeartbeatResponse
 from impl.kraft.simulation.invariants import BrokenRuleError
 from impl.kraft.simulation.replicas import Replicas
 from impl.kraft.simulation.swarm import cluster_plan_of
-from tests.impl.apache.bytecode import build_with, negate
-from tests.impl.kraft.simulation.decided import RecordedCluster, judged
+from tests.impl.apache.simulated import VERSION, accepted, first_broken, negated
+from tests.impl.kraft.simulation.decided import RecordedCluster
 
-VERSION = "4.3.1"
 WHY = missing(VERSION)
 SEEDS = range(12)
 
@@ -42,26 +39,10 @@ class Recorded(KafkaBrokers, RecordedCluster):
     pass
 
 
-@pytest.fixture(scope="module")
-def jvm() -> Iterator[Jvm]:
-    with closing(jvm_of_voters(VERSION)) as found:
-        yield found
-
-
 @pytest.mark.long("a JVM, and a kernel for each count of brokers")
 @pytest.mark.parametrize("mixed", [False, True], ids=["of Kafka", "mixed"])
 def test_runs_keep_the_rules_and_are_accepted(jvm: Jvm, mixed: bool) -> None:
-    traces: dict[int, dict[str, str]] = {}
-    for seed in SEEDS:
-        plan = cluster_plan_of(seed)
-        run = Recorded(jvm, plan, mixed=mixed)
-        run.go()
-        if plan.swarm.brokers < 4:
-            traces.setdefault(plan.swarm.brokers, {}).update(run.traces())
-    assert sum(map(len, traces.values())) >= 10
-    for brokers, texts in traces.items():
-        summary = judged(brokers, texts)
-        assert summary.counts["accepted"] == len(texts), summary.verdicts
+    assert accepted(partial(Recorded, jvm, mixed=mixed), SEEDS) >= 10
 
 
 @pytest.mark.long("two JVMs")
@@ -135,22 +116,9 @@ PATCHES = {
 """Conditions of `kafka.cluster` that are negated: the method, which of its conditions, and what is said."""
 
 
-def broken(jvm: Jvm) -> str:
-    """What the first run that breaks something breaks."""
-    for seed in SEEDS:
-        try:
-            KafkaBrokers(jvm, cluster_plan_of(seed)).go()
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-    return ""
-
-
 @pytest.mark.large("a JVM for each patch")
 @pytest.mark.parametrize(("where", "number", "says"), PATCHES.values(), ids=PATCHES)
 def test_a_patch_is_found(where: str, number: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sources are compiled against the release once: what is changed is in no signature."""
-    negated: Callable[..., None] = partial(negate, number=number)
-    build_with(jars(VERSION), f"kafka_2.13-{VERSION}.jar", f"kafka/cluster/{where}", negated, tmp_path / "libs")
-    monkeypatch.setattr(pipe, "classes", lambda _: classes(VERSION))
-    with closing(jvm_of_voters(str(tmp_path / "libs"))) as patched:
-        assert says in broken(patched)
+    libs = negated("kafka_2.13", f"kafka/cluster/{where}", number, tmp_path, monkeypatch)
+    with closing(jvm_of_voters(libs)) as patched:
+        assert says in first_broken(lambda seed: KafkaBrokers(patched, cluster_plan_of(seed)).go(), SEEDS)

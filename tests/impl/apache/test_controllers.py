@@ -4,8 +4,7 @@ is changed in one place is found."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from uuid import UUID
@@ -14,19 +13,18 @@ import pytest
 
 from impl.apache import jvm as pipe
 from impl.apache.controller import ApacheController
-from impl.apache.controllers import SETTINGS, KafkaClusters, KafkaControllers
+from impl.apache.controllers import KafkaClusters, KafkaControllers
 from impl.apache.errors import FaultError
 from impl.apache.jvm import Jvm
-from impl.apache.release import classes, jars, missing
+from impl.apache.release import missing
 from impl.apache.simulation import main
-from impl.apache.voters import jvm_of_voters
 from impl.kraft.records import Batch, RegisterBrokerRecord, UnfenceBrokerRecord
+from impl.kraft.simulation.cluster import CONTROLLER
 from impl.kraft.simulation.swarm import cluster_plan_of
 from impl.kraft.snapshot import Snapshot
-from tests.impl.apache.bytecode import build_with, negate
-from tests.impl.kraft.simulation.decided import RecordedCluster, judged
+from tests.impl.apache.simulated import VERSION, accepted, first_broken, negated
+from tests.impl.kraft.simulation.decided import RecordedCluster
 
-VERSION = "4.3.1"
 WHY = missing(VERSION)
 SEEDS = range(8)
 SETTING = "kafka_4_3"
@@ -45,26 +43,12 @@ class Clusters(KafkaClusters, RecordedCluster):
     pass
 
 
-@pytest.fixture(scope="module")
-def jvm() -> Iterator[Jvm]:
-    with closing(jvm_of_voters(VERSION)) as found:
-        yield found
-
-
 @pytest.mark.long("a JVM, and a kernel for each count of brokers")
 @pytest.mark.parametrize("mixed", [False, True], ids=["of Kafka", "mixed"])
 @pytest.mark.parametrize("brokers", [False, True], ids=["brokers of ours", "brokers of Kafka"])
 def test_runs_keep_the_rules_and_are_accepted(jvm: Jvm, brokers: bool, mixed: bool) -> None:
-    traces: dict[int, dict[str, str]] = {}
-    for seed in SEEDS:
-        plan = cluster_plan_of(seed)
-        run = Clusters(jvm, plan, mixed=mixed) if brokers else Controllers(VERSION, plan, mixed=mixed)
-        run.go()
-        if plan.swarm.brokers < 4:
-            traces.setdefault(plan.swarm.brokers, {}).update(run.traces())
-    for count, texts in traces.items():
-        summary = judged(count, texts, SETTING)
-        assert summary.counts["accepted"] == len(texts), summary.verdicts
+    run_of = partial(Clusters, jvm, mixed=mixed) if brokers else partial(Controllers, VERSION, mixed=mixed)
+    assert accepted(run_of, SEEDS, SETTING) > 0
 
 
 @pytest.mark.long("two JVMs")
@@ -82,7 +66,7 @@ def registered(offset: int, broker_id: int) -> Batch:
 @pytest.mark.parametrize(("count", "is_kept"), [(1, False), (2, True)])
 def test_a_controller_that_renounces_forgets_the_record_right_behind_its_snapshot(count: int, is_kept: bool) -> None:
     """OffsetControlManager.endLoadSnapshot takes the end of the snapshot for the offset of a record that it has."""
-    controller = ApacheController(VERSION, SETTINGS)
+    controller = ApacheController(VERSION, CONTROLLER)
     controller.load(Snapshot(5, 1, registered(0, 7).records))
     for offset in range(6, 6 + count):
         controller.replay(registered(offset, offset))
@@ -108,25 +92,11 @@ PATCHES = {
 """Conditions that are negated: the method, which of its conditions, and what is said."""
 
 
-def broken(version: str) -> str:
-    """What the first run that breaks something breaks."""
-    for seed in SEEDS:
-        try:
-            KafkaControllers(version, cluster_plan_of(seed)).go()
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-    return ""
-
-
 @pytest.mark.large("a JVM for each patch")
 @pytest.mark.parametrize(("where", "number", "says"), PATCHES.values(), ids=PATCHES)
 def test_a_patch_is_found(where: str, number: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sources are compiled against the release once: what is changed is in no signature."""
-    negated: Callable[..., None] = partial(negate, number=number)
-    libs = tmp_path / "libs"
-    build_with(jars(VERSION), f"kafka-metadata-{VERSION}.jar", f"org/apache/kafka/controller/{where}", negated, libs)
-    monkeypatch.setattr(pipe, "classes", lambda _: classes(VERSION))
+    libs = negated("kafka-metadata", f"org/apache/kafka/controller/{where}", number, tmp_path, monkeypatch)
     try:
-        assert says in broken(str(libs))
+        assert says in first_broken(lambda seed: KafkaControllers(libs, cluster_plan_of(seed)).go(), SEEDS)
     finally:
-        pipe.jvm_of(str(libs), os.getpid()).close()
+        pipe.jvm_of(libs, os.getpid()).close()

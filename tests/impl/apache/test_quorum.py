@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from impl.apache import jvm as pipe
 from impl.apache.jvm import Jvm
 from impl.apache.quorum import KafkaQuorum, kafka_plan_of
-from impl.apache.release import classes, jars, missing
+from impl.apache.release import missing
 from impl.apache.simulation import main
 from impl.apache.voters import FlushNow, KafkaVoter, jvm_of_voters
 from impl.kraft.raft.effects import AppendToLog, Persist
 from impl.kraft.simulation.recording import Recording
-from tests.impl.apache.bytecode import build_with, negate
+from tests.impl.apache.simulated import VERSION, first_broken, negated
 from tests.impl.kraft.simulation.judging import judged
 
-VERSION = "4.3.1"
 WHY = missing(VERSION)
 SEEDS = (2, 3, 4)
 """Of three voters, as the page is."""
@@ -31,12 +27,6 @@ pytestmark = [
     pytest.mark.skipif(bool(WHY), reason=WHY or "there is a released voter"),
     pytest.mark.xdist_group("apache"),
 ]
-
-
-@pytest.fixture(scope="module")
-def jvm() -> Iterator[Jvm]:
-    with closing(jvm_of_voters(VERSION)) as found:
-        yield found
 
 
 @pytest.mark.long("a JVM")
@@ -71,13 +61,7 @@ def test_each_run_has_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def broken(jvm: Jvm) -> str:
-    """What the first run that breaks something breaks."""
-    for seed in range(MOST_SEEDS):
-        try:
-            KafkaQuorum(jvm, kafka_plan_of(seed)).go()
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-    return ""
+    return first_broken(lambda seed: KafkaQuorum(jvm, kafka_plan_of(seed)).go(), range(MOST_SEEDS))
 
 
 @pytest.mark.long("a JVM")
@@ -120,9 +104,5 @@ PATCHES = {
 @pytest.mark.large("a JVM for each patch")
 @pytest.mark.parametrize(("where", "number", "says"), PATCHES.values(), ids=PATCHES)
 def test_a_patch_is_found(where: str, number: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sources are compiled against the release once: what is changed is in no signature."""
-    negated: Callable[..., None] = partial(negate, number=number)
-    build_with(jars(VERSION), f"kafka-raft-{VERSION}.jar", where, negated, tmp_path / "libs")
-    monkeypatch.setattr(pipe, "classes", lambda _: classes(VERSION))
-    with closing(jvm_of_voters(str(tmp_path / "libs"))) as patched:
+    with closing(jvm_of_voters(negated("kafka-raft", where, number, tmp_path, monkeypatch))) as patched:
         assert says in broken(patched)
