@@ -10,40 +10,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 from impl.apache.recording.decisions import Decision
 from impl.apache.recording.driving import CRASH, SIGTERM, START, Done
-from impl.apache.recording.image import (
-    Image,
+from impl.apache.recording.requests import AskedForIsr, Refused, Seen
+from impl.kraft.metadata.encoding import MetadataRecord
+from impl.kraft.recorded.image import (
     Partition,
     Place,
     is_fenced_by,
     is_stopped_by,
     is_unfenced_by,
     name,
-    names,
-    partition_state,
     place,
-    registration_state,
 )
-from impl.apache.recording.requests import AskedForIsr, Refused, Seen
-from impl.kraft.metadata.encoding import MetadataRecord
+from impl.kraft.recorded.steps import ELECTION, VOTER, Steps
 from traces.events import end_line, event_line, header_line
 
 MODEL = "kraft/recorded"
 SILENT = {"steps": 5, "actions": ["expire_lease", "expire_lease_of_live", "report", "end_stopped"]}
 """What the log does not show: heartbeats and leases of up to three brokers, and that a process has ended."""
 
-_VOTER = {"voter": "controller0"}
 _UNDER_WAY_MS = 2_000
 """For so long a request may lie with a controller whose sender is dead."""
 BATCH_MS = 100
 """A batch of Kafka's has the time at which it was begun: what is decided within it may be younger by as much."""
 NOTHING_SEEN = Seen()
 HEARTBEAT, FENCING = "processBrokerHeartbeat", "maybeFenceStaleBroker"
-_ELECTIONS = ("electLeaders", "electPreferred")
+_ELECTIONS = (ELECTION, "electPreferred")
 
 
 def places(decisions: Sequence[Decision]) -> list[Place]:
@@ -84,11 +79,12 @@ class Projection:
     brokers: int
     batch_ms: int = BATCH_MS
     seen: Seen = NOTHING_SEEN
-    image: Image = field(default_factory=Image)
     _lives: dict[int, _Life] = field(default_factory=dict)
     _starts: int = 0
-    _incarnations: dict[int, int] = field(default_factory=dict)
     _is_led: bool = False
+
+    def __post_init__(self) -> None:
+        self.steps = Steps(self.at, self.brokers)
 
     def lines(self, decisions: Sequence[Decision], journal: Sequence[Done]) -> Iterator[str]:
         self._lives = {broker: _Life() for broker in range(self.brokers)}
@@ -119,9 +115,9 @@ class Projection:
 
     def _refused(self, one: Refused) -> Iterator[str]:
         life, process = self._lives[one.broker], {"process": name(one.broker)}
-        if life.is_alive and self._incarnations.get(one.broker) != life.incarnation:
+        if life.is_alive and self.steps.incarnations.get(one.broker) != life.incarnation:
             yield event_line("send_registration", process)
-            yield self._event("handle_registration")
+            yield self.steps.decided("handle_registration")
             yield event_line("receive_registration_reply", process)
 
     # What was decided.
@@ -129,13 +125,13 @@ class Projection:
     def _decision(self, decision: Decision) -> Iterator[str]:
         if decision.leader is not None:
             if self._is_led:
-                yield event_line("fail_over", _VOTER)
+                yield event_line("fail_over", VOTER)
             self._is_led = True
             return
-        before = self.image.partitions.get(self.at)
+        before = self.steps.partition
         lifecycle = [one for one in decision.records if _is_of_lifecycle(one)]
         for record in decision.records:
-            self.image.replay(record)
+            self.steps.image.replay(record)
         if lifecycle:
             yield from self._of_lifecycle(lifecycle[0], decision, before)
         else:
@@ -145,10 +141,10 @@ class Projection:
         broker = record.fields["brokerId"]
         life, process = self._lives[broker], {"process": name(broker)}
         if record.type == "REGISTER_BROKER_RECORD":
-            is_repeated = self._incarnations.get(broker) == life.incarnation
-            self._incarnations[broker] = life.incarnation
+            is_repeated = self.steps.incarnations.get(broker) == life.incarnation
+            self.steps.incarnations[broker] = life.incarnation
             yield event_line("register_again" if is_repeated else "send_registration", process)
-            yield self._event("handle_registration")
+            yield self.steps.decided("handle_registration")
             if not is_repeated:
                 yield event_line("receive_registration_reply", process)
         elif is_unfenced_by(record):
@@ -160,64 +156,34 @@ class Projection:
             if before is not None and before.leader == broker:
                 yield from self._asked(process, is_answered=False)
             else:
-                yield self._event("begin_shutdown", process)
+                yield self.steps.decided("begin_shutdown", process)
         elif is_fenced_by(record):
             by_heartbeat = decision.operation == HEARTBEAT or (not decision.operation and life.stops)
             if by_heartbeat:  # it is let go, and ends at any time, or it asks again: the answer may be lost
                 yield from self._asked(process, is_answered=False)
                 yield event_line("lose_lifecycle_reply", process)
             else:
-                yield self._event("fence_expired", {"broker": name(broker)})
+                yield self.steps.decided("fence_expired", {"broker": name(broker)})
 
     def _asked(self, process: dict[str, str], *, is_answered: bool) -> Iterator[str]:
         yield event_line("ask_by_heartbeat", process)
-        yield self._event("handle_heartbeat")
+        yield self.steps.decided("handle_heartbeat")
         if is_answered:
             yield event_line("receive_heartbeat_reply", process)
 
     def _of_partition(self, decision: Decision, before: Partition | None) -> Iterator[str]:
-        after = self.image.partitions.get(self.at)
-        if after == before:
-            return
-        if before is None and after is not None:
-            yield self._event("create_topic_on", {"replicas": names(after.replicas)})
-        elif before is not None and after is None:
-            yield self._event("delete_topic")
-        elif before is not None and after is not None:
-            yield from self._change(decision.operation, before, after)
+        operation = ELECTION if decision.operation in _ELECTIONS else decision.operation
+        after = self.steps.partition
+        asked = next((one.isr for one in self.seen.isr if self._led_to(one, before, after)), None)
+        yield from self.steps.of_partition(operation, before, asked)
 
-    def _change(self, operation: str, before: Partition, after: Partition) -> Iterator[str]:
-        if operation == "alterPartitionReassignments":
-            is_cancelled = before.is_moving and not after.is_moving and after.replicas == before.original
-            yield self._event("cancel_reassignment" if is_cancelled else "reassign")
-        elif operation in _ELECTIONS:
-            yield self._event("elect_preferred")
-        else:
-            asked = next((one for one in self.seen.isr if self._led_to(one, before, after)), None)
-            isr = {} if asked is None else {"isr": names(sorted(asked.isr))}
-            yield event_line("ask_for_isr", {"leader": name(before.leader), "p": "partition0", **isr})
-            yield self._event("handle_alter_isr")
-
-    def _led_to(self, asked: AskedForIsr, before: Partition, after: Partition) -> bool:
+    def _led_to(self, asked: AskedForIsr, before: Partition | None, after: Partition | None) -> bool:
+        if before is None or after is None:
+            return False
         epochs = asked.leader_epoch, asked.partition_epoch, asked.after
         return (asked.at, asked.leader) == (self.at, before.leader) and epochs == (
             before.leader_epoch, before.partition_epoch, after.partition_epoch,
         )  # fmt: skip
-
-    def _event(self, action: str, parameters: dict[str, Any] | None = None) -> str:
-        """A decision, and the image behind it."""
-        own = {"p": "partition0"} if action in ("cancel_reassignment", "reassign", "elect_preferred") else {}
-        return event_line(action, {**_VOTER, **own, **(parameters or {})}, self._state())
-
-    def _state(self) -> dict[str, Any]:
-        registrations = {
-            name(broker): registration_state(
-                self.image.registrations.get(broker), self._incarnations.get(broker, -1)
-            )
-            for broker in range(self.brokers)
-        }  # fmt: skip
-        partitions = {"partition0": partition_state(self.image.partitions.get(self.at))}
-        return {"controllers": {"controller0": {"image": {"registrations": registrations, "partitions": partitions}}}}
 
 
 def _is_of_lifecycle(record: MetadataRecord) -> bool:

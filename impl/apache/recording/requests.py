@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from impl.apache.recording.image import Place
 from impl.apache.recording.proxies import Request
+from impl.kraft.recorded.image import Place
 
 KEYS = {56: "AlterPartition", 62: "BrokerRegistration", 63: "BrokerHeartbeat"}
 """By a request's key, what it is called, of those that are kept."""

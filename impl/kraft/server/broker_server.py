@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 from prometheus_client import CollectorRegistry
 
 from impl.kraft.broker import Broker, BrokerSettings, BrokerState
+from impl.kraft.broker.core import BrokerRequest
 from impl.kraft.config.configuration import Configuration
 from impl.kraft.effects import Send as SendToController
 from impl.kraft.effects import SetTimer as SetBrokerTimer
@@ -29,7 +30,6 @@ from impl.kraft.recovered import recovered_broker_node, recovered_ends
 from impl.kraft.server.access import Credentials, Doors, access_of, access_to_brokers, authorizer_of
 from impl.kraft.server.bootstrap import read_bootstrap_records
 from impl.kraft.server.broker_measures import BrokerMeasures, Gauge, gauges
-from impl.kraft.server.broker_wire import Request as OfBroker
 from impl.kraft.server.client_requests import ClientRequests
 from impl.kraft.server.cluster_told import ClusterTold
 from impl.kraft.server.controller_channel import LOST, ControllerChannel
@@ -139,7 +139,7 @@ class BrokerRuntime:
     def stop(self) -> None:
         """SIGTERM: a controlled shutdown, in which the controller moves what this broker leads."""
         self._is_told = True
-        self._loop.post(self._node.shut_down)
+        self._loop.post(self._shut_down)
 
     async def run(self) -> None:
         """Serve until `stop`. Raises OSError where the address is taken, StorageError, BrokerEndedError."""
@@ -183,8 +183,13 @@ class BrokerRuntime:
         if latest is not None:
             effects += self._node.load(latest, self._snapshots.read(latest), now_ms)
         if self._is_told:  # before the first step
-            effects += self._node.shut_down(now_ms)
+            effects += self._shut_down(now_ms)
         return effects
+
+    def _shut_down(self, now_ms: int) -> BrokerEffects:
+        if self._logs.trace is not None:
+            self._logs.trace.stop()
+        return self._node.shut_down(now_ms)
 
     def _serve_metrics(self, until_end: ExitStack) -> None:
         """Raises OSError where the address is taken."""
@@ -252,14 +257,18 @@ class BrokerRuntime:
             case _:
                 raise AssertionError(f"no effect of a broker: {effect}")
 
-    async def _ask(self, request: OfBroker) -> None:
+    async def _ask(self, request: BrokerRequest) -> None:
         """What the broker wants of the active controller."""
+        trace = self._logs.trace
+        number = 0 if trace is None else trace.ask(request)
         try:
             response = await self._channel.send(request)
         except LOST:
             response = None
 
         def answered(now_ms: int) -> BrokerEffects:
+            if trace is not None:
+                trace.hear(number, response)
             try:
                 return self._node.on_controller_response(request, response, now_ms)
             except InvalidFieldError as error:

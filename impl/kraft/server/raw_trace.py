@@ -1,5 +1,7 @@
 """The raw trace of a voter: what it does to its log, its election state and to others, a line of JSON for each event.
 
+What it decides as the active controller is in it, too, with the requests that it decides on. Of records, those of
+brokers, topics and partitions: no secret is among them.
 A line has the node, the process (when it was started), the number of the event in it, and when it was, by a clock that
 all processes of a machine share: an event that another one causes is after it. What is to be done is written before it
 is done, so that a process that is killed has done nothing else. `impl.kraft.simulation.replayed` reads it.
@@ -8,21 +10,47 @@ is done, so that a process that is killed has done nothing else. `impl.kraft.sim
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from impl.kraft.effects import Reply
+from impl.kraft.messages import (
+    AlterPartitionReassignmentRequest,
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    ElectPreferredLeaderRequest,
+)
+from impl.kraft.metadata.tables import BY_NAME
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, Send
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Leader, Role
 from impl.kraft.raft.voter import Voter
-from impl.kraft.storage.batches import entries_of
+from impl.kraft.storage.batches import decode_all, entries_of
 from impl.kraft.storage.effects import AppendToLog, InstallSnapshot, Persist, TruncateLog
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.storage import QuorumStorage
+
+REQUESTS: Mapping[type, str] = {
+    kind: kind.__name__.removesuffix("Request")
+    for kind in (
+        BrokerRegistrationRequest, BrokerHeartbeatRequest, AlterPartitionRequest, AlterPartitionReassignmentRequest,
+        ElectPreferredLeaderRequest,
+    )
+}  # fmt: skip
+"""Those that are written, with their names."""
+_RECORDS = frozenset(
+    bytes((BY_NAME[name].number,))
+    for name in (
+        "REGISTER_BROKER_RECORD", "UNREGISTER_BROKER_RECORD", "TOPIC_RECORD", "PARTITION_RECORD",
+        "PARTITION_CHANGE_RECORD", "FENCE_BROKER_RECORD", "UNFENCE_BROKER_RECORD", "REMOVE_TOPIC_RECORD",
+        "BROKER_REGISTRATION_CHANGE_RECORD",
+    )
+)  # fmt: skip
+"""The numbers of the types that are written. All are below 128, so that they are a value's second byte."""
 
 
 class RawFile:
@@ -49,6 +77,10 @@ class RawTrace(RawFile):
         super().__init__(path, node)
         self._voters = voters
         self._committed = 0
+        self._calls: Sequence[int] = ()
+        """On which the step at hand decides."""
+        self._fences = False
+        self._unanswered: set[int] = set()
         self._seen: tuple[type[Role], ElectionState, Mapping[int, int]] | None = None
 
     def started(self, storage: QuorumStorage) -> None:
@@ -65,6 +97,8 @@ class RawTrace(RawFile):
         match effect:
             case Persist(state=state):
                 self.write("persisting", election=election_of(state))
+            case AppendToLog(data=data) if isinstance(voter.role, Leader):
+                self.write("appended", batches=entries_of(data), calls=self._calls, **self._decided(data))
             case AppendToLog(data=data):
                 self.write("appended", batches=entries_of(data))
             case TruncateLog(end_offset=end_offset):
@@ -74,8 +108,30 @@ class RawTrace(RawFile):
             case Send(request=request):
                 self.committed(voter)
                 self._sent(request)
-            case Answer() | AnswerFetch() | AnswerSnapshot() | Reply():
+            case Answer() | AnswerFetch() | AnswerSnapshot():
                 self.committed(voter)
+            case Reply(call=call, response=response):
+                self.committed(voter)
+                if call in self._unanswered:
+                    self._unanswered.discard(call)
+                    self.write("request_answered", call=call, response=response)
+
+    def handled(self, calls: Sequence[int], requests: Sequence[object]) -> None:
+        """A step has taken these requests, all of one type; its effects are not carried out yet."""
+        kind = type(requests[0])
+        if kind in REQUESTS:
+            self._calls = calls
+            self._unanswered.update(calls)
+            self.write("request_handled", calls=calls, api=REQUESTS[kind], requests=requests)
+
+    def lapsed(self, broker: int) -> None:
+        """The step at hand fences a broker whose lease has expired."""
+        self._fences = True
+        self.write("lease_expired", broker=broker)
+
+    def _decided(self, data: bytes) -> dict[str, Any]:
+        """What is decided on requests that are written has no other records, and is written as it is."""
+        return {"data": data} if self._calls or self._fences else {"records": records_of(data)}
 
     def _sent(self, request: Request) -> None:
         match request:
@@ -98,11 +154,20 @@ class RawTrace(RawFile):
 
     def saw(self, voter: Voter) -> None:
         """All that a step has led to is done: how the voter is then, where that has changed."""
+        self._calls, self._fences = (), False
         self.committed(voter)
         seen = type(voter.role), voter.election, ends_of(voter)
         if seen != self._seen:
             self._seen = seen
             self.write("seen", voter=view_of(voter))
+
+
+def records_of(data: bytes) -> list[list[bytes]]:
+    """Of each batch, the records of brokers, topics and partitions. A batch of control records has none."""
+    return [
+        [value for record in batch.records if not batch.is_control and (value := record.value or b"")[1:2] in _RECORDS]
+        for batch in decode_all(data)
+    ]
 
 
 def election_of(state: ElectionState | None) -> dict[str, int | None] | None:

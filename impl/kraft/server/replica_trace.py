@@ -1,4 +1,4 @@
-"""The raw trace of a broker: what it does to the logs of its replicas, and what it takes for committed.
+"""The raw trace of a broker: what it does to the logs of its replicas, what it takes for committed, what it asks for.
 
 Lines are those of `raw_trace`: what is to be done to a log is written before, and how the broker is behind a step
 before any answer of it leaves. `impl.kraft.simulation.replayed` reads it.
@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from impl.kraft.broker import Broker
+from impl.kraft.broker import Broker, BrokerState
+from impl.kraft.broker.core import BrokerRequest
 from impl.kraft.image import PartitionKey
+from impl.kraft.messages import Response
 from impl.kraft.records import RECOVERING
-from impl.kraft.server.raw_trace import RawFile
+from impl.kraft.server.raw_trace import REQUESTS, RawFile
 from impl.kraft.storage.batches import Entry
 
 
@@ -25,6 +27,8 @@ class ReplicaTrace(RawFile):
         self._moved: set[PartitionKey] = set()
         self._roles: dict[PartitionKey, tuple[bool, int]] = {}
         self._applied_offset = -1
+        self._asked = 0
+        self._state: BrokerState | None = None
 
     def found(self, logs: Mapping[PartitionKey, list[Entry]]) -> None:
         """A process begins with these logs."""
@@ -49,8 +53,30 @@ class ReplicaTrace(RawFile):
         """As its leader takes a fetch, the follower has what is before an offset."""
         self.write("fetch_served", **of(key), leader_epoch=leader_epoch, follower=follower, offset=offset)
 
+    # What it asks the active controller for.
+
+    def ask(self, request: BrokerRequest) -> int:
+        """A request is about to be sent. Its number among those of this process."""
+        self._asked += 1
+        self.write("request_sent", request_number=self._asked, api=REQUESTS[type(request)], request=request)
+        return self._asked
+
+    def hear(self, number: int, response: Response | None) -> None:
+        """Its answer is about to be taken, or none will be: it is given up, or the connection lost."""
+        if response is None:
+            self.write("request_given_up", request_number=number)
+        else:
+            self.write("response_received", request_number=number, response=response)
+
+    def stop(self) -> None:
+        """It is about to learn that it shall stop."""
+        self.write("sigterm")
+
     def look(self, broker: Broker) -> None:
         """All that a step has led to is done."""
+        if broker.state is not self._state:
+            self._state = broker.state
+            self.write("broker_state", state=broker.state.name)
         if broker.applied_offset != self._applied_offset:
             self._applied_offset = broker.applied_offset
             self.write("metadata_applied", offset=broker.applied_offset)

@@ -259,6 +259,8 @@ class ControllerServer:
             case ("lease", broker) if any(isinstance(effect, AppendToLog) for effect in effects):
                 facts = {"broker": broker, "epoch": self._node.raft.voter.epoch, "offset": self.storage.log.end_offset}
                 log(logger, "lease expired", facts)
+                if self._trace is not None:
+                    self._trace.lapsed(broker)
                 self._measures.lease_expired()
         return effects
 
@@ -358,7 +360,9 @@ class ControllerServer:
         request = quorum_wire.read_request(key, body, version)
         if isinstance(request, FetchRequest):
             self._about.note_fetch(request)
-        [found] = await self._asked(lambda calls, now_ms: self._node.handle_quorum(calls[0], request, now_ms))
+        [found] = await self._asked(
+            lambda calls, now_ms: self._node.handle_quorum(calls[0], request, now_ms), (request,)
+        )
         return quorum_wire.response_bytes(found, version)
 
     async def _forwarded(self, body: bytes, rights: Rights) -> bytes:
@@ -406,7 +410,7 @@ class ControllerServer:
         return parts.response_bytes(replies), {reply.error for reply in replies}
 
     async def _decision(self, request: ControllerRequest) -> Any:
-        [reply] = await self._asked(lambda calls, now_ms: self._node.handle(calls[0], request, now_ms))
+        [reply] = await self._asked(lambda calls, now_ms: self._node.handle(calls[0], request, now_ms), (request,))
         return reply
 
     async def _register(self, request: ControllerRegistrationRequest) -> ErrorCode:
@@ -416,13 +420,15 @@ class ControllerServer:
     async def _decisions(self, requests: Sequence[ControllerRequest]) -> list[Any]:
         """Of one step."""
         return await self._asked(
-            lambda calls, now_ms: self._node.handle_all(list(zip(calls, requests, strict=True)), now_ms), len(requests)
+            lambda calls, now_ms: self._node.handle_all(list(zip(calls, requests, strict=True)), now_ms), requests
         )
 
-    async def _asked(self, step: Callable[[Sequence[int], int], NodeEffects], count: int = 1) -> list[Any]:
-        """What a step answers to each of so many calls, now or later; it is given their numbers and the time."""
-        calls = range(self._last_call + 1, self._last_call + 1 + count)
-        self._last_call += count
+    async def _asked(
+        self, step: Callable[[Sequence[int], int], NodeEffects], requests: Sequence[ControllerRequest | Request]
+    ) -> list[Any]:
+        """What a step answers to each of these, now or later; it is given the numbers of the calls, and the time."""
+        calls = range(self._last_call + 1, self._last_call + 1 + len(requests))
+        self._last_call += len(requests)
         self._measures.operation()
         loop = asyncio.get_running_loop()
         answers: list[asyncio.Future[object]] = [loop.create_future() for _ in calls]
@@ -432,7 +438,10 @@ class ControllerServer:
         def taken(now_ms: int) -> NodeEffects:
             began_ms = self._clock_ms()
             try:
-                return step(calls, now_ms)
+                effects = step(calls, now_ms)
+                if self._trace is not None:
+                    self._trace.handled(calls, requests)
+                return effects
             except InvalidFieldError as error:  # of a request; nothing has changed
                 for answer in answers:
                     if not answer.done():  # its sender may have left

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
 from uuid import UUID
-
-import msgspec
 
 from impl.kraft.image import PartitionKey
 from impl.kraft.raft.log_ends import LogEnds
@@ -18,48 +15,11 @@ from impl.kraft.raft.messages import FetchRequest, VoteRequest
 from impl.kraft.raft.roles import Follower, Leader, Role, Unattached
 from impl.kraft.raft.settings import RaftSettings
 from impl.kraft.raft.voter import Voter
+from impl.kraft.recorded.events import OF_DECISIONS, OF_REQUESTS, Event, RawTraceError, voters_of
 from impl.kraft.simulation.invariants import Rules
 from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.storage.batches import Entry
 from impl.kraft.storage.election import ElectionState
-
-Event = dict[str, Any]
-OF_BROKERS = frozenset({
-    "logs_found", "metadata_applied", "batch_written", "log_cut", "log_deleted", "leads", "follows", "fetch_served",
-    "high_watermark",
-})  # fmt: skip
-
-
-class RawTraceError(ValueError):
-    """Lines that no node writes. The message says where."""
-
-
-def merged(files: Iterable[tuple[str, bytes]]) -> list[Event]:
-    """The events in files, each with its name, in the order in which they were. Raises RawTraceError.
-
-    The last line of a file may be cut off: its process was killed as it wrote it, and did nothing afterwards.
-    """
-    found: list[Event] = []
-    for name, data in files:
-        for number, line in enumerate(data.split(b"\n")[:-1], 1):
-            try:
-                event = msgspec.json.decode(line)
-                found.append(event | {"at": (int(event["mono_ns"]), int(event["number"])), "line": f"{name}:{number}"})
-            except (msgspec.DecodeError, TypeError, KeyError, ValueError) as error:
-                raise RawTraceError(f"{name}, line {number}: no event of a node ({error})") from None
-    return sorted(found, key=lambda event: event["at"])
-
-
-def voters_of(events: Iterable[Event]) -> tuple[int, ...]:
-    """All of the quorum, by what a process says that starts. Raises RawTraceError where none does."""
-    for event in events:
-        if event.get("event") == "started":
-            return tuple(sorted(map(int, event["voters"])))
-    raise RawTraceError("no process starts in these traces: the first line of each says who is a voter")
-
-
-def is_of_broker(event: Event) -> bool:
-    return event.get("event") in OF_BROKERS
 
 
 def hold(events: Sequence[Event], rules: Rules) -> None:
@@ -74,6 +34,8 @@ def hold_replicas(events: Iterable[Event], rules: ReplicaRules) -> None:
 
 def _hand(events: Iterable[Event], hand: Callable[[Event], None]) -> None:
     for event in events:
+        if event.get("event") in OF_REQUESTS | OF_DECISIONS:
+            continue
         try:
             hand(event)
         except AssertionError as error:

@@ -1,4 +1,4 @@
-"""`kafka-trace project`: what nodes have recorded, held to rules; of voters, as a trace that the quorum's spec judges.
+"""`kafka-trace project`: what nodes have recorded, held to rules, and as traces that the spec judges.
 
 Exit codes: 0 all rules are kept, 1 one is not, 2 usage, or a file that is no raw trace or cannot be read or written.
 """
@@ -10,17 +10,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from impl.kraft.recorded import projection
+from impl.kraft.recorded.events import Event, RawTraceError, is_of_broker, merged, voters_of
+from impl.kraft.recorded.run import Run
 from impl.kraft.simulation.invariants import BrokenRuleError
 from impl.kraft.simulation.recording import Recording
-from impl.kraft.simulation.replayed import (
-    Event,
-    RawTraceError,
-    hold,
-    hold_replicas,
-    is_of_broker,
-    merged,
-    voters_of,
-)
+from impl.kraft.simulation.replayed import hold, hold_replicas
 from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.tools.parsing import USAGE, until_nobody_reads
 
@@ -31,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Read, hold, write, and return the exit code."""
     options = parser().parse_args(arguments)
     try:
-        return until_nobody_reads(lambda: project(options.files, options.out))
+        return until_nobody_reads(lambda: project(options.files, options.out, options.partitions))
     except RawTraceError as error:
         print(error, file=sys.stderr)
     except OSError as error:
@@ -44,14 +39,18 @@ def parser() -> argparse.ArgumentParser:
         prog="kafka-trace", description="Raw traces of controllers and brokers, as `trace.file` has them written."
     )
     command = found.add_subparsers(required=True, metavar="COMMAND").add_parser(
-        "project", help="Hold them to the rules of the quorum and of replicas, and write the trace of the quorum."
+        "project", help="Hold them to the rules of the quorum and of replicas, and write traces for the spec."
     )
     command.add_argument("files", nargs="+", type=Path, metavar="FILE", help="the raw trace of a node")
     command.add_argument("--out", type=Path, metavar="TRACE", help="where the trace of the quorum goes")
+    command.add_argument(
+        "--partitions", type=Path, metavar="TRACES",
+        help="where the traces of partitions go: what brokers asked for, and what was decided on it",
+    )  # fmt: skip
     return found
 
 
-def project(files: Sequence[Path], out: Path | None) -> int:
+def project(files: Sequence[Path], out: Path | None, partitions: Path | None) -> int:
     """The exit code. Raises RawTraceError, OSError."""
     events = merged((str(file), file.read_bytes()) for file in files)
     of_brokers = [event for event in events if is_of_broker(event)]
@@ -63,7 +62,23 @@ def project(files: Sequence[Path], out: Path | None) -> int:
         brokers = {event.get("node") for event in of_brokers}
         held = f"{len(of_brokers)} events of {len(brokers)} brokers"
         is_kept &= kept(held, lambda: hold_replicas(of_brokers, ReplicaRules()))
+    if partitions is not None:
+        found = traces_of(events)
+        partitions.write_text("".join(found.values()))
+        print(f"{len(found)} partitions: their traces are written")
     return KEPT if is_kept else BROKEN
+
+
+def traces_of(events: Sequence[Event], about: str = "") -> dict[str, str]:
+    """By name, the trace of each partition. about: what the names begin with. Raises RawTraceError."""
+    run = Run(events)
+    if len(run.brokers) > projection.MOST_BROKERS:
+        raise RawTraceError(
+            f"these are traces of {len(run.brokers)} brokers, and the model has {projection.MOST_BROKERS} at most"
+        )
+    steps = list(run.steps())
+    names = {at: f"{about}{at[0]} {at[1]}" for at in projection.places(steps)}
+    return {name: projection.trace(name, steps, at, len(run.brokers)) for at, name in names.items()}
 
 
 def projected(events: Sequence[Event], out: Path | None) -> bool:

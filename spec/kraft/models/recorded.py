@@ -103,6 +103,29 @@ def ask_by_heartbeat(s: Cluster, process: Process) -> None:
 
 
 @action(
+    who="broker {process}",
+    source="KIP-631, Broker Leases",
+    kafka="BrokerLifecycleManager.sendBrokerHeartbeat",
+    deviates="it says what it was heard to say; of its offset, whether that reaches a controlled shutdown's",
+    api="BrokerHeartbeat v0",
+)
+def send_heartbeat_as_heard(
+    s: Cluster, process: Process, want_fence: bool, want_shut_down: bool, caught_up: bool, reached: Option[Broker]
+) -> None:
+    """A process sends a heartbeat, of which all is known. reached: the last to shut down that its image shows."""
+    broker = s.processes[process]
+    epoch = require_some(broker.broker_epoch)
+    require(not want_shut_down or broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN)
+    applied = None
+    if reached is not None:
+        applied = require_some(s.controllers[broker.controller].shutdowns[reached]).offset
+    heartbeat = Heartbeat(
+        process, epoch, want_fence, want_shut_down, caught_up, applied, late=False, to=broker.controller
+    )
+    s.lifecycle = s.lifecycle.add(heartbeat)
+
+
+@action(
     who="controller {voter}",
     source="KIP-631, Broker Leases",
     kafka="BrokerHeartbeatManager.touch",
@@ -246,6 +269,7 @@ RECORDED = Model(
         broker.register_again,
         recover,
         ask_by_heartbeat,
+        send_heartbeat_as_heard,
         controller.handle_heartbeat,
         broker.receive_heartbeat_reply,
         network.lose_lifecycle_reply,

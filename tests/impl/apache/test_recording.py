@@ -18,13 +18,13 @@ from impl.apache.errors import ApacheError
 from impl.apache.recording import scenario
 from impl.apache.recording.decisions import Decision, decisions, operations
 from impl.apache.recording.driving import CRASH, SIGTERM, START, Done
-from impl.apache.recording.image import Partition, changed, partition_state
 from impl.apache.recording.metadata_log import DIRECTORY, Batch, committed, read
 from impl.apache.recording.projection import MODEL, placed_in, refused_in
 from impl.apache.recording.record import VERSION, setting_of
 from impl.apache.recording.requests import Refused
 from impl.apache.release import missing
 from impl.kraft.metadata.encoding import MetadataRecord, encode
+from impl.kraft.recorded.image import Partition, changed, partition_state
 from impl.kraft.storage import batches
 from impl.kraft.storage.control import LeaderChange, leader_change
 from tests.impl.apache import schedules

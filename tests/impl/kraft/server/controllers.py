@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from impl.apache.recording.driving import Done
+from impl.kraft.recorded.events import Event, is_of_broker, merged
 from impl.kraft.simulation.recording import Recording
-from impl.kraft.simulation.replayed import Event, hold, hold_replicas, is_of_broker, merged
+from impl.kraft.simulation.replayed import hold, hold_replicas
 from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.storage.batches import Header, headers
 from impl.kraft.tools.storage import main as storage
+from impl.kraft.tools.trace import traces_of
 from impl.runtime.ports import free_ports
 from tests.cluster.kafka import java, until
 from tests.cluster.processes import ManagedProcess
@@ -52,6 +54,7 @@ class Controllers:
         self._reach = reach or (lambda _source, _target, port: port)
         self.processes: dict[int, ManagedProcess] = {}
         self._started: list[ManagedProcess] = []
+        self._are_ours = True
         self.journal: list[Done] = []
         """What was done to brokers, by their ids."""
         for node in VOTERS:
@@ -94,6 +97,7 @@ class Controllers:
 
     def start_kafka(self, node: int, version: str) -> None:
         """Apache Kafka's own controller in the place of ours, on the directory that ours has formatted."""
+        self._are_ours = False
         command = [*java(version), "kafka.Kafka", str(self.properties(node))]
         self.processes[node] = ManagedProcess(command, self._folder / f"{node}.log")
         self._started.append(self.processes[node])
@@ -161,12 +165,20 @@ class Controllers:
         lapsed = expired(line for node in self.processes for line in self.log_of(node))
         return traces(self.metadata(), lapsed, journal, nodes, about)
 
+    def traces_of_requests(self, about: str = "") -> dict[str, str]:
+        """As `traces`, by raw traces: with what brokers have asked for and heard. None where a node is Kafka's."""
+        nodes = [*VOTERS, *(one for one in sorted({done.broker for done in self.journal}) if one not in VOTERS)]
+        files = [self.raw_trace(node) for node in nodes]
+        if not self._are_ours or not all(file.exists() for file in files):
+            return {}
+        return traces_of(written_by_now(files), f"{about}requests, ")
+
     def validate(self) -> None:
         """What was decided about each partition until now, and what the quorum did, are behaviours of the spec.
 
         Traces are kept in a folder.
         """
-        found = self.traces()
+        found = self.traces() | self.traces_of_requests()
         folder = self._folder / "traces"
         folder.mkdir(exist_ok=True)
         for name, text in found.items():

@@ -11,12 +11,12 @@ from typing import Any
 
 from impl.apache.recording.decisions import Decision
 from impl.apache.recording.driving import Done
-from impl.apache.recording.image import SAME_LEADER, Image, Partition, is_fenced_by, place
 from impl.apache.recording.projection import FENCING, HEARTBEAT, places, trace
 from impl.kraft.metadata.encoding import MetadataRecord, decode
+from impl.kraft.recorded.image import SAME_LEADER, Image, Partition, is_fenced_by, place
+from impl.kraft.recorded.records import is_of_directories, numbered
 from impl.kraft.storage.batches import decode_all
 from impl.kraft.storage.control import ControlType, control_type, read_leader_change
-from tests.impl.kraft.simulation.decided import renamed
 
 BATCH_MS = 20
 """Of decisions the clock is monotonic, and as far ahead as it was when the controller started."""
@@ -29,12 +29,12 @@ def expired(lines: Iterable[Mapping[str, Any]]) -> set[Place]:
     return {(line["epoch"], line["offset"]) for line in lines if line["event"] == "lease expired"}
 
 
-def decisions(log: bytes, first: int, lapsed: Set[Place] = frozenset()) -> Iterator[Decision]:
-    """Those in the metadata log of an active controller. first: the id of the broker that the trace has as 0.
+def decisions(log: bytes, nodes: Sequence[int], lapsed: Set[Place] = frozenset()) -> Iterator[Decision]:
+    """Those in the metadata log of an active controller. nodes: the brokers, in the order in which traces have them.
 
     lapsed: as `expired` has it.
     """
-    image = Image()
+    image, numbers = Image(), {node: number for number, node in enumerate(nodes)}
     for batch in decode_all(log):
         if batch.is_control:
             changes = [one for one in batch.records if control_type(one) == ControlType.LEADER_CHANGE]
@@ -42,18 +42,12 @@ def decisions(log: bytes, first: int, lapsed: Set[Place] = frozenset()) -> Itera
                 leader = read_leader_change(changes[0]).leader
                 yield Decision(batch.timestamp_ms, batch.epoch, batch.base_offset, "", (), leader)
             continue
-        read = (renamed(decode(record.value or b""), first) for record in batch.records)
+        read = (numbered(decode(record.value or b""), numbers) for record in batch.records)
         records = tuple(record for record in read if not is_of_directories(record))
         name = FENCING if (batch.epoch, batch.base_offset) in lapsed else operation(records, image)
         yield Decision(batch.timestamp_ms, batch.epoch, batch.end_offset - 1, name, records)
         for record in records:
             image.replay(record)
-
-
-def is_of_directories(record: MetadataRecord) -> bool:
-    """A broker has said where a replica is, which changes nothing that a trace has but for a partition epoch."""
-    named = record.fields.keys() - {"partitionId", "topicId"}
-    return record.type == "PARTITION_CHANGE_RECORD" and named == {"directories"}
 
 
 def operation(records: Sequence[MetadataRecord], before: Image) -> str:
@@ -92,6 +86,6 @@ def traces(
 
     lapsed: as `expired` has it. about: what their names begin with.
     """
-    found = list(decisions(log, nodes[0], lapsed))
+    found = list(decisions(log, nodes, lapsed))
     names = {at: f"{about}{at[0]} {at[1]}" for at in places(found)}
     return {name: trace(name, found, journal, at, len(nodes), batch_ms=BATCH_MS) for at, name in names.items()}

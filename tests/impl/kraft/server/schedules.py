@@ -168,7 +168,7 @@ def run_on(brokers: OwnBrokers, mesh: Mesh, seed: int) -> Run:
         own = [one for one in written if one.partition == partition]
         seen = [(offset, value) for at, offset, value in reader.seen if at == partition]
         wrong += [f"partition {partition}: {one}" for one in wrong_in(values, own, seen)]
-    found = list(decisions(log, BROKERS[0]))
+    found = list(decisions(log, BROKERS))
     figures = {
         **faults.done, "failovers": sum(one.leader is not None for one in found) - 1,
         "decisions": sum(any(record.type != "NO_OP_RECORD" for record in one.records) for one in found),
@@ -176,8 +176,9 @@ def run_on(brokers: OwnBrokers, mesh: Mesh, seed: int) -> Run:
         "unanswered": sum(one.offset is None for one in written), "read": len(reader.seen),
         "longest_ms_without": max(writer.longest_ms for writer in writers),
     }  # fmt: skip
-    text = "".join(brokers.controllers.traces(f"seed {seed}, ").values())
-    return Run(seed, text, figures, violated=tuple(wrong))
+    about = f"seed {seed}, "
+    traces = brokers.controllers.traces(about) | brokers.controllers.traces_of_requests(about)
+    return Run(seed, "".join(traces.values()), figures, violated=tuple(wrong))
 
 
 def is_in_sync(partition: dict[str, Any]) -> bool:

@@ -8,15 +8,17 @@ from uuid import UUID
 import pytest
 
 from impl.apache.recording.driving import START, Done
-from impl.apache.recording.image import Image
 from impl.kraft.metadata.encoding import MetadataRecord, encode
+from impl.kraft.recorded.image import Image
+from impl.kraft.recorded.records import numbered
 from impl.kraft.storage.batches import Record, RecordBatch
 from impl.kraft.storage.batches import encode as encode_batch
 from impl.kraft.storage.control import LeaderChange, leader_change
 from tests.impl.kraft.server.decided_run import decisions, expired, operation, traces
-from tests.impl.kraft.simulation.decided import judged, renamed
+from tests.impl.kraft.simulation.decided import judged
 
 NODES = (11, 12)
+NUMBERS = {11: 0, 12: 1}
 TOPIC = UUID(int=1)
 JOURNAL = [Done(0, START, broker) for broker in range(len(NODES))]
 
@@ -76,7 +78,7 @@ def status(*more: list[MetadataRecord]) -> str:
 
 
 def test_the_leader_of_an_epoch_is_a_decision_and_brokers_count_from_zero() -> None:
-    first, second, *_ = decisions(log(*BEGIN), 11)
+    first, second, *_ = decisions(log(*BEGIN), NODES)
     assert (first.leader, first.records) == (1, ())
     assert (second.leader, second.time_ms, second.records[0].fields["brokerId"]) == (None, 2_000, 0)
 
@@ -85,8 +87,8 @@ def test_what_was_asked_is_told_from_the_records() -> None:
     moved, still = Image(), Image()
     for records in BEGIN:
         for record in records:
-            moved.replay(renamed(record, 11))
-            still.replay(renamed(record, 11))
+            moved.replay(numbered(record, NUMBERS))
+            still.replay(numbered(record, NUMBERS))
     moved.replay(change(replicas=(0, 1, 2), addingReplicas=(2,), removingReplicas=(0,)))
 
     asked = "alterPartitionReassignments"
@@ -101,7 +103,7 @@ def test_what_was_asked_is_told_from_the_records() -> None:
     assert operation([change(leader=1)], still) == "electLeaders"
     assert operation([change(isr=(0,))], still) == ""
     assert operation([change()], still) == "", "a leader asks for the ISR that is there"
-    assert operation([renamed(fencing("FENCE", 11, 1), 11), change(leader=1)], still) == "processBrokerHeartbeat"
+    assert operation([numbered(fencing("FENCE", 11, 1), NUMBERS), change(leader=1)], still) == "processBrokerHeartbeat"
 
 
 @pytest.mark.parametrize(

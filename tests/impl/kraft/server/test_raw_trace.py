@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,21 @@ import pytest
 
 from impl.kraft.effects import Reply, SetTimer
 from impl.kraft.errors import ErrorCode
-from impl.kraft.messages import CreateTopicResponse
+from impl.kraft.messages import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    CreateTopicResponse,
+)
+from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.raft.effects import Send
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import BeginQuorumEpochRequest, FetchRequest, VoteRequest
 from impl.kraft.raft.roles import Follower, Leader
 from impl.kraft.raft.settings import RaftSettings
 from impl.kraft.raft.voter import Voter
+from impl.kraft.records import FenceBrokerRecord, UserScramCredentialRecord
 from impl.kraft.server.raw_trace import RawTrace
 from impl.kraft.storage.batches import Record, RecordBatch, encode, header_at
 from impl.kraft.storage.effects import AppendToLog, Flush, InstallSnapshot, Persist, TruncateLog
@@ -111,6 +120,38 @@ def test_a_voter_that_has_changed_is_written(trace: RawTrace, path: Path) -> Non
     first, second, *others = told(path)
     assert first["voter"]["role"] == "Follower" and second["voter"]["ends"] == {"2": 4, "3": 5}
     assert others == [{"event": "persisted", "election": ELECTION}, {"event": "flushed", "end_offset": 5}]
+
+
+def test_what_a_leader_decides_is_written_with_what_it_decides_on(trace: RawTrace, path: Path) -> None:
+    leader = voter(2)
+    leader.role = Leader(0, {}, {})
+    trace.handled((7,), (BrokerHeartbeatRequest(11, 3, 7, want_fence=False, want_shut_down=False),))
+    trace.before(AppendToLog(DATA, 4), leader)
+    trace.before(Reply(7, BrokerHeartbeatResponse(ErrorCode.NONE)), leader)
+    trace.saw(leader)
+    trace.lapsed(11)
+    trace.before(AppendToLog(DATA, 4), leader)
+    handled, appended, committed, answered, _, lapsed, again = told(path)
+    assert (handled["event"], handled["calls"], handled["api"]) == ("request_handled", [7], "BrokerHeartbeat")
+    assert [(one["broker_id"], one["broker_epoch"]) for one in handled["requests"]] == [(11, 3)]
+    assert (appended["calls"], appended["data"]) == ([7], b64encode(DATA).decode())
+    assert committed["event"] == "committed", "before anybody hears of it"
+    assert (answered["event"], answered["call"], answered["response"]["error"]) == ("request_answered", 7, 0)
+    assert lapsed == {"event": "lease_expired", "broker": 11}
+    assert (again["event"], again["calls"], again["data"]) == ("appended", [], b64encode(DATA).decode())
+
+
+def test_no_secret_is_written(trace: RawTrace, path: Path) -> None:
+    leader = voter(2)
+    leader.role = Leader(0, {}, {})
+    scram = UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096)
+    written = [MetadataCodec().encode(record) for record in (FenceBrokerRecord(11, 3), scram)]
+    trace.handled((8,), (AlterUserScramCredentialsRequest("alice", ()),))
+    trace.before(AppendToLog(encode(RecordBatch(2, 4, 0, tuple(Record(value) for value in written))), 4), leader)
+    trace.before(Reply(8, AlterUserScramCredentialsResponse(ErrorCode.NONE)), leader)
+    appended, _ = told(path)
+    assert (appended["calls"], appended["records"]) == ([], [[b64encode(written[0]).decode()]])
+    assert "data" not in appended
 
 
 def test_another_process_goes_on_in_the_file(trace: RawTrace, path: Path) -> None:

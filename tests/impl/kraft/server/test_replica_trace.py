@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from impl.kraft.broker import FetchRequest
+from impl.kraft.errors import ErrorCode
+from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from impl.kraft.recorded.events import merged
 from impl.kraft.server.replica_logs import StoredReplicaLogs, entry_of
 from impl.kraft.server.replica_trace import ReplicaTrace
 from impl.kraft.simulation.invariants import BrokenRuleError
-from impl.kraft.simulation.replayed import hold_replicas, merged
+from impl.kraft.simulation.replayed import hold_replicas
 from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.storage.batches import Record, RecordBatch, encode, header_at
 from impl.kraft.storage.real_disk import RealDisk
@@ -68,6 +71,7 @@ def test_what_a_leader_does_is_written(broker: OneBroker, path: Path) -> None:
     look(broker)
     assert told(path) == [
         {"event": "logs_found", "logs": []},
+        {"event": "broker_state", "state": "RECOVERY"},
         {"event": "leads", **OF, "leader_epoch": 0, "is_recovering": False},
         {"event": "batch_written", **OF, "batches": [BATCH]},
         {"event": "fetch_served", **OF, "leader_epoch": 0, "follower": OTHER, "offset": 2},
@@ -97,6 +101,29 @@ def test_what_a_process_finds_is_written(broker: OneBroker, path: Path, tmp_path
     hold_replicas(merged([("raw", path.read_bytes()), ("other", other.read_bytes())]), ReplicaRules())
 
 
+def test_what_a_broker_asks_for_and_hears_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "raw.ndjson"
+    trace = ReplicaTrace(path, ID)
+    request = BrokerHeartbeatRequest(ID, 3, 7, want_fence=False, want_shut_down=True)
+    first, second = trace.ask(request), trace.ask(request)
+    trace.hear(first, None)
+    trace.stop()
+    trace.hear(second, BrokerHeartbeatResponse(ErrorCode.NONE, True, False, True))
+    asked = {
+        "broker_id": ID, "broker_epoch": 3, "current_metadata_offset": 7, "want_fence": False, "want_shut_down": True,
+        "offline_log_dirs": [],
+    }  # fmt: skip
+    answer = {"error": 0, "is_caught_up": True, "is_fenced": False, "should_shut_down": True}
+    assert told(path) == [
+        {"event": "request_sent", "request_number": 1, "api": "BrokerHeartbeat", "request": asked},
+        {"event": "request_sent", "request_number": 2, "api": "BrokerHeartbeat", "request": asked},
+        {"event": "request_given_up", "request_number": 1},
+        {"event": "sigterm"},
+        {"event": "response_received", "request_number": 2, "response": answer},
+    ]
+    hold_replicas(merged([("raw", path.read_bytes())]), ReplicaRules())
+
+
 def test_the_tool_holds_it_to_the_rules(
     broker: OneBroker, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,10 +133,10 @@ def test_the_tool_holds_it_to_the_rules(
     fetched(broker, 2)
     follower.close()
     assert main(["project", str(path), str(tmp_path / "raw2.ndjson")]) == 0
-    assert capsys.readouterr().out == "8 events of 2 brokers: the rules are kept\n"
+    assert capsys.readouterr().out == "9 events of 2 brokers: the rules are kept\n"
     lines = (tmp_path / "raw2.ndjson").read_text().splitlines(keepends=True)
     (tmp_path / "raw2.ndjson").write_text(lines[0])  # it says nothing of the batch
     assert main(["project", str(path), str(tmp_path / "raw2.ndjson")]) == 1
-    assert "7 events of 2 brokers: a rule is broken\n" in capsys.readouterr().out
+    assert "8 events of 2 brokers: a rule is broken\n" in capsys.readouterr().out
     with pytest.raises(BrokenRuleError, match=r"raw:\d+: D3: .*commits up to 2, and \[8\] lack it"):
         hold_replicas(merged([("raw", path.read_bytes())]), ReplicaRules())

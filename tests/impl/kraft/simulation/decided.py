@@ -28,8 +28,9 @@ from impl.kraft.messages import (
     ElectPreferredLeaderRequest,
     Request,
 )
-from impl.kraft.metadata.encoding import MetadataRecord, decode
+from impl.kraft.metadata.encoding import decode
 from impl.kraft.raft.effects import AppendToLog
+from impl.kraft.recorded.records import numbered
 from impl.kraft.simulation.cluster import Cluster
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.metadata_rules import MetadataRules
@@ -44,9 +45,6 @@ OPERATIONS: Mapping[type, str] = {
     type(None): FENCING,
 }
 """As Kafka's controller calls what decides on a request, or without one."""
-_CHANGE = "BROKER_REGISTRATION_CHANGE_RECORD"
-_FENCED = {"FENCE_BROKER_RECORD": 1, "UNFENCE_BROKER_RECORD": -1}
-_BROKERS = ("replicas", "isr", "addingReplicas", "removingReplicas")
 
 
 class Committed(MetadataRules):
@@ -116,13 +114,14 @@ class RecordedCluster(Cluster):
 
     def decisions(self) -> Iterator[Decision]:
         """Up to where a broker is unregistered."""
+        numbers = {self.swarm.voters + number: number for number in range(self.swarm.brokers)}
         for batch in self.committed.log:
             time_ms, operation = self.decided[batch.epoch, batch.base_offset]
             if batch.is_control:
                 changes = [one for one in batch.records if control_type(one) == ControlType.LEADER_CHANGE]
                 yield Decision(time_ms, batch.epoch, batch.base_offset, "", (), read_leader_change(changes[0]).leader)
                 continue
-            records = tuple(renamed(decode(record.value or b""), self.swarm.voters) for record in batch.records)
+            records = tuple(numbered(decode(record.value or b""), numbers) for record in batch.records)
             if any(record.type == "UNREGISTER_BROKER_RECORD" for record in records):
                 return
             yield Decision(time_ms, batch.epoch, batch.end_offset - 1, operation, records)
@@ -142,21 +141,6 @@ class RecordedCluster(Cluster):
             )
             for topic_id, number in dict.fromkeys(places(found))
         }
-
-
-def renamed(record: MetadataRecord, first: int) -> MetadataRecord:
-    """With brokers counted from the first, and the draft's records of fencing as Kafka's."""
-    fields = dict(record.fields)
-    if record.type in _FENCED:
-        fenced = {"brokerId": fields["id"] - first, "brokerEpoch": fields["epoch"], "fenced": _FENCED[record.type]}
-        return MetadataRecord(_CHANGE, 0, fenced)
-    for name in _BROKERS:
-        if fields.get(name) is not None:
-            fields[name] = tuple(broker - first for broker in fields[name])
-    for name in ("brokerId", "leader"):
-        if fields.get(name, -1) >= 0:
-            fields[name] -= first
-    return MetadataRecord(record.type, record.version, fields)
 
 
 def traces_of(plan: Plan) -> dict[str, str]:

@@ -11,10 +11,11 @@ import pytest
 
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
 from impl.kraft.raft.voter import Voter
+from impl.kraft.recorded.events import RawTraceError, merged, voters_of
 from impl.kraft.server.raw_trace import election_of, view_of
 from impl.kraft.simulation.invariants import BrokenRuleError, Rules
 from impl.kraft.simulation.recording import Recording
-from impl.kraft.simulation.replayed import RawTraceError, hold, merged, voters_of
+from impl.kraft.simulation.replayed import hold
 from impl.kraft.simulation.simulation import Simulation
 from impl.kraft.simulation.swarm import plan_of
 from impl.kraft.storage.batches import Entry
