@@ -303,6 +303,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     beside.add_argument("--traced", dest="other", action="store_const", const=Side.TRACED)
     beside.add_argument("--uvloop", dest="other", action="store_const", const=Side.UVLOOP)
     options = parser.parse_args(arguments)
+    if options.topics <= CONNECTIONS or options.repeats < 1:
+        parser.error(f"--topics must be {CONNECTIONS + 1} or more, of which each is altered once; --repeats 1 or more")
     other = options.other or Side.KAFKA
     why = missing(VERSION, ("java",)) if other is Side.KAFKA and not options.ours else ""
     if why:

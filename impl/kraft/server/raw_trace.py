@@ -77,7 +77,7 @@ class RawTrace(RawFile):
         super().__init__(path, node)
         self._voters = voters
         self._committed = 0
-        self._calls: Sequence[int] = ()
+        self._calls: list[int] = []
         """On which the step at hand decides."""
         self._fences = False
         self._unanswered: set[int] = set()
@@ -120,9 +120,9 @@ class RawTrace(RawFile):
         """A step has taken these requests, all of one type; its effects are not carried out yet."""
         kind = type(requests[0])
         if kind in REQUESTS:
-            self._calls = calls
+            self._calls = [*calls]
             self._unanswered.update(calls)
-            self.write("request_handled", calls=calls, api=REQUESTS[kind], requests=requests)
+            self.write("request_handled", calls=self._calls, api=REQUESTS[kind], requests=requests)
 
     def lapsed(self, broker: int) -> None:
         """The step at hand fences a broker whose lease has expired."""
@@ -154,7 +154,7 @@ class RawTrace(RawFile):
 
     def saw(self, voter: Voter) -> None:
         """All that a step has led to is done: how the voter is then, where that has changed."""
-        self._calls, self._fences = (), False
+        self._calls, self._fences = [], False
         self.committed(voter)
         seen = type(voter.role), voter.election, ends_of(voter)
         if seen != self._seen:

@@ -1,7 +1,7 @@
 """Who follows gives its leader its time, and no more; what it did not ask for changes nothing (KIP-595, Fetch).
 
-A leader that leads no more, as it says, is waited for no longer than a candidate waits between two elections. Until
-then, nobody who has fetched from it would vote for another (KIP-996).
+A leader that leads no more, as it says, is waited for no longer than a candidate waits between two elections, and not
+at all by the first of its successors. Until then, nobody who has fetched from it would vote for another (KIP-996).
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class Following:
     def __init__(self) -> None:
         self._seen: dict[int, _Seen] = {}
         self._answers: dict[int, _Answer] = {}
-        self._ends: dict[int, tuple[int, int]] = {}
+        self._ends: dict[int, EndQuorumEpochRequest] = {}
         self._pre_votes: dict[int, int] = {}
 
     def come(self, node: int, call: int, request: Request) -> None:
         """A request is handed to a node."""
         if isinstance(request, EndQuorumEpochRequest):
-            self._ends[node] = request.epoch, request.leader_id
+            self._ends[node] = request
         elif isinstance(request, VoteRequest) and request.pre_vote:
             self._pre_votes[call] = request.epoch
 
@@ -97,7 +97,8 @@ class Following:
         hold(waits or leads[1] in retries, "fetching", f"node {node} follows {leads[1]}, and does not fetch")
         if before is not None and before.leads != leads:
             before = None
-        is_told = end == leads or (
+        is_ended = end is not None and (end.epoch, end.leader_id) == leads
+        is_told = is_ended or (
             before is not None
             and answer is not None
             and answer.is_awaited
@@ -113,6 +114,8 @@ class Following:
         fetch_ms = voter.now_ms + voter.settings.fetch_timeout_ms
         if is_told and not (was_left and before is not None and before.due_ms == due_ms):
             latest_ms = voter.now_ms + voter.settings.election_backoff_max_ms
+            if is_ended and end is not None and end.preferred_successors[:1] == (voter.node_id,):
+                latest_ms = voter.now_ms
             hold(due_ms <= latest_ms, "left", f"node {node} waits for {due_ms - voter.now_ms} ms")
         elif before is None:
             hold(due_ms >= fetch_ms, "patience", f"node {node} waits for {due_ms - voter.now_ms} ms")

@@ -6,6 +6,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from impl.kraft.errors import ErrorCode
+from impl.kraft.raft import Raft
+from impl.kraft.raft.errors import NotLeadingError
 from impl.kraft.raft.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -14,8 +16,9 @@ from impl.kraft.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
-from impl.kraft.raft.roles import Prospective
+from impl.kraft.raft.roles import Leader, Prospective
 from impl.kraft.raft.voter import Voter
+from impl.kraft.storage.batches import Record
 
 if TYPE_CHECKING:
     from impl.kraft.simulation.simulation import Simulation
@@ -81,11 +84,24 @@ def word_to(voter: Voter, rng: Random) -> Word:
     return rng.choice(words)
 
 
+def append_anyway(run: Simulation, number: int, raft: Raft) -> None:
+    """Its controller decides something, of whatever epoch. Who does not lead has no place for it."""
+    if isinstance(raft.voter.role, Leader):
+        return
+    try:
+        raft.append(raft.voter.epoch, (Record(b"late"),), run.clock_ms(number))
+    except NotLeadingError:
+        return
+    run.rules.hold(False, "strangers", f"node {number} does not lead, and appends")
+
+
 def hear_stranger(run: Simulation, number: int, rng: Random) -> None:
     """It is refused with its error, and the election goes on as before."""
     raft = run.nodes[number].raft
     assert raft is not None
     before = raft.voter.election
+    if isinstance(raft, Raft):
+        append_anyway(run, number, raft)
     if rng.randrange(4) == 0:
         other, request, lie = lie_to(raft.voter, rng)
         run.note(number, "lie", lie)

@@ -248,17 +248,16 @@ class Log:
     def _rotten(self, what: str) -> BitRotError:
         return BitRotError(f"{self._active.path}: {what}. {REBUILD}")
 
-    def _is_behind(self, snapshot: tuple[int, int] | None) -> bool:
-        """Is the snapshot newer than the end of the log? Then the log has nothing that it needs."""
-        return snapshot is not None and (snapshot[1], snapshot[0]) > (self.last_epoch, self.end_offset)
-
     def _cover(self, snapshot: tuple[int, int] | None) -> None:
-        if snapshot is not None and self._is_behind(snapshot):
+        """A snapshot that is newer than the end of the log stands for all that it has."""
+        if snapshot is None:
+            return
+        if (snapshot[1], snapshot[0]) > (self.last_epoch, self.end_offset):
             logger.warning(
                 "%s: the log ends at %d, before its snapshot: it is emptied", self._directory, self.end_offset
             )
             self.restart_at(*snapshot)
-        elif snapshot is not None:
+        else:
             self.note_snapshot(snapshot)
 
     def note_snapshot(self, snapshot: tuple[int, int]) -> None:

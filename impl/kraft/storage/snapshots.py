@@ -40,7 +40,6 @@ class Snapshots:
         for name in disk.names(directory):
             if (snapshot_id := id_of(name)) is not None:
                 self._load(snapshot_id, name)
-        self.ids.sort()
 
     @property
     def latest(self) -> SnapshotId | None:

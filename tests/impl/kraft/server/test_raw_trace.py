@@ -125,7 +125,7 @@ def test_a_voter_that_has_changed_is_written(trace: RawTrace, path: Path) -> Non
 def test_what_a_leader_decides_is_written_with_what_it_decides_on(trace: RawTrace, path: Path) -> None:
     leader = voter(2)
     leader.role = Leader(0, {}, {})
-    trace.handled((7,), (BrokerHeartbeatRequest(11, 3, 7, want_fence=False, want_shut_down=False),))
+    trace.handled(range(7, 8), (BrokerHeartbeatRequest(11, 3, 7, want_fence=False, want_shut_down=False),))
     trace.before(AppendToLog(DATA, 4), leader)
     trace.before(Reply(7, BrokerHeartbeatResponse(ErrorCode.NONE)), leader)
     trace.saw(leader)
@@ -146,7 +146,7 @@ def test_no_secret_is_written(trace: RawTrace, path: Path) -> None:
     leader.role = Leader(0, {}, {})
     scram = UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096)
     written = [MetadataCodec().encode(record) for record in (FenceBrokerRecord(11, 3), scram)]
-    trace.handled((8,), (AlterUserScramCredentialsRequest("alice", ()),))
+    trace.handled(range(8, 9), (AlterUserScramCredentialsRequest("alice", ()),))
     trace.before(AppendToLog(encode(RecordBatch(2, 4, 0, tuple(Record(value) for value in written))), 4), leader)
     trace.before(Reply(8, AlterUserScramCredentialsResponse(ErrorCode.NONE)), leader)
     appended, _ = told(path)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from random import Random
 from uuid import UUID
@@ -13,6 +14,9 @@ from crc32c import crc32c
 from impl.kraft.simulation.kafka_files import check_files, flush_point
 from impl.kraft.storage.batches import (
     CRC_END,
+    HEADER_BYTES,
+    LENGTH_END,
+    MAGIC,
     BatchError,
     Record,
     RecordBatch,
@@ -20,7 +24,9 @@ from impl.kraft.storage.batches import (
     encode,
     header_at,
     size_of,
+    varint,
 )
+from impl.kraft.storage.control import read_leader_change
 from impl.kraft.storage.directories import PARTITION, format_directories
 from impl.kraft.storage.disk import TEMPORARY, Disk, read_whole
 from impl.kraft.storage.election import ElectionState
@@ -28,7 +34,7 @@ from impl.kraft.storage.errors import LogUseError
 from impl.kraft.storage.flush_point import NAME
 from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
-from impl.kraft.storage.snapshots import PART, Snapshots, name_of
+from impl.kraft.storage.snapshots import PART, Snapshots, id_of, name_of
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
 from tests.impl.kraft.storage.ledger import BrokenPromise, Entry, Ledger
 
@@ -37,6 +43,8 @@ DIRECTORY = f"{ROOT}/{PARTITION}"
 CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
 EVEN_BYTES = 2_048
 FOREVER_MS = 1 << 40
+LENGTH_AT, MAGIC_AT, RECORDS_AT = 8, 16, 57
+"""Where these are in the header of a batch."""
 
 
 def formatted(disk: SimulatedDisk) -> SimulatedDisk:
@@ -105,7 +113,7 @@ class Worker:
         """The bytes of a batch, and its end."""
         wide, time_ms = self.wide, 0
         if wide is not None:
-            time_ms = wide.randrange(1_000)
+            time_ms = 50 * wide.randrange(20)
             if wide.randrange(3):
                 values = [*values, wide.randbytes(70_000 if wide.randrange(40) == 0 else wide.choice([2_100, 5_000]))]
         records = tuple(Record(value, timestamp_delta_ms=(time_ms % 7 - 3) * at) for at, value in enumerate(values))
@@ -121,8 +129,7 @@ class Worker:
     def flush(self) -> None:
         self.ledger.flushed(self.storage.flush())
         self._require_open(len(self.storage.log.sizes()) + 1)
-        if self.settings.log.segment_ms == FOREVER_MS:
-            self._require_full()
+        self._require_full()
         if self.wide is not None:
             self.read(self.wide)
             self.misuse()
@@ -148,7 +155,7 @@ class Worker:
         ledger, storage, epoch = self.ledger, self.storage, max(self.ledger.epoch, 1)
         gap = encode(RecordBatch(ledger.end + 1, epoch, 0, (Record(b""),)))
         attempts: dict[str, Callable[[], object]] = {
-            "a compressed batch": lambda: storage.append(compressed(ledger.end, epoch), epoch),
+            **{f"a batch of {what}": partial(storage.append, data, epoch) for what, data in forged(ledger.end, epoch)},
             "a gap": lambda: storage.append(gap, epoch),
             "a snapshot of nothing": lambda: storage.create_snapshot((ledger.start, epoch), 0, now_ms=0),
             "a snapshot of more than there is": lambda: storage.create_snapshot((ledger.end + 1, epoch), 0, now_ms=0),
@@ -165,6 +172,9 @@ class Worker:
             attempts["a batch of an older epoch"] = lambda: storage.append(older, epoch)
         coming = (ledger.end + 1, epoch)
         storage.receive(coming, 0, b"of a snapshot")
+        for what, data in unreadable(ledger.end, epoch):
+            attempts[f"and reads {what}"] = partial(decode, data)
+        attempts["and reads a control record of nothing"] = lambda: read_leader_change(Record(None))
         for what, attempt in attempts.items():
             try:
                 attempt()
@@ -188,15 +198,20 @@ class Worker:
                 raise BrokenPromise(f"the flush point is not {self.storage.log.flushed_end}")
 
     def _require_full(self) -> None:
-        """A segment is left for another one where the next batch has no room, as long as no crash comes between."""
-        firsts = {entry.base_offset: len(entry.data) for entry in self.ledger.log if entry.base_offset > self.began}
+        """A segment is left for another one where the next batch has no room, or is too late; unless a crash comes."""
+        by_offset = {entry.base_offset: entry.data for entry in self.ledger.log}
         for segment, following in pairwise(self.storage.log.sizes()):
-            if segment.size_bytes + firsts.get(following.base_offset, 1 << 40) <= self.settings.log.segment_bytes:
-                raise BrokenPromise(f"{segment} has room for the first batch of {following}")
+            oldest, first = by_offset.get(segment.base_offset), by_offset.get(following.base_offset)
+            if oldest is None or first is None or following.base_offset <= self.began:
+                continue
+            span_ms = header_at(first).max_timestamp - header_at(oldest).base_timestamp
+            has_room = segment.size_bytes + len(first) <= self.settings.log.segment_bytes
+            if has_room and span_ms <= self.settings.log.segment_ms:
+                raise BrokenPromise(f"{segment} has room for the first batch of {following}, and time")
         most_bytes = self.settings.log.segment_bytes
         for segment in self.storage.log.sizes():
-            first = next((len(one.data) for one in self.ledger.log if one.base_offset >= segment.base_offset), 0)
-            if segment.size_bytes > max(most_bytes, first):
+            alone = next((len(one.data) for one in self.ledger.log if one.base_offset >= segment.base_offset), 0)
+            if segment.size_bytes > max(most_bytes, alone):
                 raise BrokenPromise(f"{segment} has more than {most_bytes} bytes")
 
     def _require_open(self, most: int) -> None:
@@ -230,6 +245,8 @@ class Worker:
         ledger.change(tuple(entry for entry in ledger.log if entry.end_offset <= end_offset))
         end = self.storage.truncate(end_offset)
         ledger.flushed(end)
+        if self.storage.log.flushed_end != end:
+            raise BrokenPromise(f"a log is cut at {end}, and flushed up to {self.storage.log.flushed_end}")
 
     def snapshot(self) -> None:
         """Of a prefix of the log; half of the time what it stands for is deleted."""
@@ -258,6 +275,9 @@ class Worker:
         ledger.snapshots = {newest: ledger.snapshots[newest]}
         self.storage.delete_before(newest)
         ledger.start = self.storage.log.start_offset
+        left = [name for name in self.disk.names(f"{self.root}/{PARTITION}") if id_of(name) not in (None, newest)]
+        if left:
+            raise BrokenPromise(f"{left} are there still, and older than {newest}")
         if self.rng.randrange(2):
             self.storage.delete_leftovers()
 
@@ -296,12 +316,34 @@ class Worker:
         return self.rng.choice([1, 40, self.rng.randrange(600)]) if size_bytes is None else size_bytes
 
 
-def compressed(base_offset: int, epoch: int) -> bytes:
-    """A batch that says so, whole by its checksum."""
-    data = bytearray(encode(RecordBatch(base_offset, epoch, 0, (Record(b""),))))
-    data[CRC_END + 1] |= 1
-    data[CRC_END - 4 : CRC_END] = crc32c(memoryview(data)[CRC_END:]).to_bytes(4, "big")
-    return bytes(data)
+def forged(base_offset: int, epoch: int) -> Iterator[tuple[str, bytes]]:
+    """Batches that no node writes, each whole by its checksum, and what each has."""
+    whole = encode(RecordBatch(base_offset, epoch, 0, (Record(b"1234567890"),)))
+    for what, at, put in (
+        ("another magic", MAGIC_AT, bytes((MAGIC + 1,))), ("compressed records", CRC_END + 1, b"\1"),
+        ("no records", RECORDS_AT, bytes(4)), ("more records than offsets", RECORDS_AT, b"\0\0\0\2"),
+    ):  # fmt: skip
+        yield what, checked(whole[:at] + put + whole[at + len(put) :])
+
+
+def unreadable(base_offset: int, epoch: int) -> Iterator[tuple[str, bytes]]:
+    """Batches whose records no reader makes out, each whole by its checksum, and what each has."""
+    whole = encode(RecordBatch(base_offset, epoch, 0, (Record(b"1234567890"),)))
+    for what, at, put in (
+        ("a record that is longer than its batch", HEADER_BYTES, varint(40)),
+        ("a record that is shorter than its fields", HEADER_BYTES, varint(3)),
+        ("a negative length", HEADER_BYTES, varint(-3)), ("a number without an end", HEADER_BYTES, b"\xff" * 11),
+        ("a record of another offset", HEADER_BYTES + 3, varint(1)), ("a key beyond it", HEADER_BYTES + 4, varint(9)),
+        ("a header", len(whole) - 1, varint(1)),
+    ):  # fmt: skip
+        yield what, checked(whole[:at] + put + whole[at + len(put) :])
+    yield "bytes behind its records", checked(whole + b"12")
+
+
+def checked(data: bytes) -> bytes:
+    """With the length and the checksum of what it has become."""
+    sized = data[:LENGTH_AT] + (len(data) - LENGTH_END).to_bytes(4, "big") + data[LENGTH_END:]
+    return sized[: CRC_END - 4] + crc32c(sized[CRC_END:]).to_bytes(4, "big") + sized[CRC_END:]
 
 
 def padded(records: tuple[Record, ...]) -> tuple[Record, ...]:
