@@ -108,7 +108,7 @@ class Run:
         self._numbers = {broker: number for number, broker in enumerate(self.brokers)}
         self._processes = _processes(self.events)
         self._committed = _committed(self.events)
-        self._answers = {_call(event): event for event in self.events if event["event"] == "request_answered"}
+        self._answers = {call: response for event in self.events for call, response in _answers(event)}
         self._handled = {_call(one): one for event in self.events for one in _requests(event)}
         self._senders = self._matched()
 
@@ -170,8 +170,8 @@ class Run:
         asked = event["request"]
         return Asked(
             event["api"], asked, self._numbers.get(asked.get("broker_id")), None if sender is None else sender.process,
-            None if answer is None else ErrorCode(answer["response"]["error"]),
-            {} if answer is None else answer["response"], sender is not None and sender.taken == _call(event),
+            None if answer is None else ErrorCode(answer["error"]), answer or {},
+            sender is not None and sender.taken == _call(event),
             {self._numbers.get(one["broker_id"], -1): one["broker_epoch"] for one in asked.get("new_isr", ())},
         )  # fmt: skip
 
@@ -217,6 +217,13 @@ def _requests(event: Event) -> Iterator[Event]:
     if event["event"] == "request_handled":
         for call, request in zip(event["calls"], event["requests"], strict=True):
             yield event | {"call": call, "request": request}
+
+
+def _answers(event: Event) -> Iterator[tuple[tuple[int, int, int], Mapping[str, Any]]]:
+    """The calls that an event says to be answered, each with its response."""
+    if event["event"] in ("request_handled", "request_answered"):
+        for call, response in zip(event["calls"], event["responses"], strict=False):  # there may be none yet
+            yield (event["node"], event["process"], call), response
 
 
 def _values(event: Event) -> list[bytes]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,16 @@ class RawFile:
         self._file.write(msgspec.json.encode({**about, "event": event, **fields}) + b"\n")
 
 
+@dataclass(frozen=True, slots=True)
+class _Handled:
+    """Requests of one sender. responses: by call, those that there are."""
+
+    calls: Sequence[int]
+    api: str
+    requests: Sequence[object]
+    responses: dict[int, object] = field(default_factory=dict)
+
+
 class RawTrace(RawFile):
     """Of a voter."""
 
@@ -80,7 +91,9 @@ class RawTrace(RawFile):
         self._calls: list[int] = []
         """On which the step at hand decides."""
         self._fences = False
-        self._unanswered: set[int] = set()
+        self._handled: _Handled | None = None
+        """In the step at hand, and not written yet."""
+        self._unanswered: dict[int, _Handled] = {}
         self._seen: tuple[type[Role], ElectionState, Mapping[int, int]] | None = None
 
     def started(self, storage: QuorumStorage) -> None:
@@ -98,6 +111,7 @@ class RawTrace(RawFile):
             case Persist(state=state):
                 self.write("persisting", election=election_of(state))
             case AppendToLog(data=data) if isinstance(voter.role, Leader):
+                self._tell_handled()
                 self.write("appended", batches=entries_of(data), calls=self._calls, **self._decided(data))
             case AppendToLog(data=data):
                 self.write("appended", batches=entries_of(data))
@@ -112,17 +126,39 @@ class RawTrace(RawFile):
                 self.committed(voter)
             case Reply(call=call, response=response):
                 self.committed(voter)
-                if call in self._unanswered:
-                    self._unanswered.discard(call)
-                    self.write("request_answered", call=call, response=response)
+                self._answered(call, response)
 
     def handled(self, calls: Sequence[int], requests: Sequence[object]) -> None:
-        """A step has taken these requests, all of one type; its effects are not carried out yet."""
+        """A step has taken these requests, all of one type; its effects are not carried out yet.
+
+        Their sender is answered once all of them are.
+        """
         kind = type(requests[0])
         if kind in REQUESTS:
             self._calls = [*calls]
-            self._unanswered.update(calls)
-            self.write("request_handled", calls=self._calls, api=REQUESTS[kind], requests=requests)
+            self._handled = _Handled(self._calls, REQUESTS[kind], requests)
+            self._unanswered.update(dict.fromkeys(calls, self._handled))
+
+    def _tell_handled(self, responses: Sequence[object] = ()) -> None:
+        """Unless it is known already: before anything comes of it. responses: where all are there by now."""
+        if self._handled is not None:
+            told, self._handled = self._handled, None
+            self.write(
+                "request_handled", calls=told.calls, api=told.api, requests=told.requests, responses=responses
+            )  # fmt: skip
+
+    def _answered(self, call: int, response: object) -> None:
+        handled = self._unanswered.pop(call, None)
+        if handled is None:
+            return
+        handled.responses[call] = response
+        if len(handled.responses) < len(handled.calls):
+            return
+        responses = [handled.responses[one] for one in handled.calls]
+        if self._handled is handled:
+            self._tell_handled(responses)
+        else:
+            self.write("request_answered", calls=handled.calls, responses=responses)
 
     def lapsed(self, broker: int) -> None:
         """The step at hand fences a broker whose lease has expired."""
@@ -154,6 +190,7 @@ class RawTrace(RawFile):
 
     def saw(self, voter: Voter) -> None:
         """All that a step has led to is done: how the voter is then, where that has changed."""
+        self._tell_handled()
         self._calls, self._fences = [], False
         self.committed(voter)
         seen = type(voter.role), voter.election, ends_of(voter)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from impl.kraft.simulation.simulation import Simulation
 
 
-def cut_off(run: Simulation, number: int, rng: Random) -> None:
-    """One node hears, or is heard by, none of some others for a while; or both."""
+def cut_off(run: Simulation, number: int, rng: Random, among: int) -> None:
+    """One node hears, or is heard by, none of some others for a while; or both. among: that many nodes."""
     until_ms = run.now_ms + rng.randrange(1, 10 * ELECTION_MS)
     direction = rng.randrange(3)
-    for other in range(run.swarm.voters):
+    for other in range(among):
         if other != number and rng.randrange(4):
             if direction != 0:
                 run.cut[number, other] = until_ms

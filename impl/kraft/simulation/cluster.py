@@ -48,7 +48,7 @@ from impl.kraft.raft.effects import (
 )
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.recovered import recovered_node
-from impl.kraft.simulation import operators
+from impl.kraft.simulation import chaos, operators
 from impl.kraft.simulation.core import Core, WholeNode
 from impl.kraft.simulation.housekeeping_rules import HousekeepingRules
 from impl.kraft.simulation.invariants import NotRecoveredError, hold
@@ -164,6 +164,10 @@ class Cluster(Simulation):
                 self.stop(number, loses_power=False)
             case Kind.PRODUCE:
                 produce(self, number, Random(step.seed))
+            case Kind.BROKER_PAUSE:
+                chaos.pause(self, number, Random(step.seed))
+            case Kind.BROKER_PARTITION:
+                chaos.cut_off(self, number, Random(step.seed), len(self.nodes))
             case Kind.BROKER_SHUT_DOWN:
                 self.alive(number, self.nodes[number].life, partial(self.shut_down, number))()
             case _:

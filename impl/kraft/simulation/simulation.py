@@ -418,7 +418,7 @@ class Simulation:
             case Kind.RESIGN:
                 self.resign_somewhere()
             case Kind.PARTITION:
-                chaos.cut_off(self, number, rng)
+                chaos.cut_off(self, number, rng, self.swarm.voters)
             case Kind.PAUSE:
                 chaos.pause(self, number, rng)
             case Kind.DISK_FAULT:

@@ -81,7 +81,7 @@ def swarm_of(rng: Random) -> Swarm:
 
 
 class Kind(StrEnum):
-    """What happens to a node at a step of the chaos. The values are fields of `Swarm`, but for the last three."""
+    """What happens to a node at a step of the chaos. The values are fields of `Swarm`, but for the last five."""
 
     APPEND = "append"
     RESIGN = "resign"
@@ -96,9 +96,11 @@ class Kind(StrEnum):
     ROT = "rot"
     STRANGER = "stranger"
     PRODUCE = "produce"
+    BROKER_PAUSE = "broker_pause"
+    BROKER_PARTITION = "broker_partition"
 
 
-OF_BROKERS = (Kind.BROKER_KILL, Kind.BROKER_SHUT_DOWN, Kind.PRODUCE)
+OF_BROKERS = (Kind.BROKER_KILL, Kind.BROKER_SHUT_DOWN, Kind.PRODUCE, Kind.BROKER_PAUSE, Kind.BROKER_PARTITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,8 @@ def cluster_plan_of(seed: int) -> Plan:
         if rng.randrange(100) < getattr(swarm, kind.value)
     )
     chaos = (*schedule_of(rng, swarm), *more)  # drawn in this order
-    steps = sorted((*chaos, *strangers_of(seed, swarm), *producers_of(seed, swarm)), key=lambda step: step.at_ms)
+    further = (*strangers_of(seed, swarm), *producers_of(seed, swarm), *silences_of(seed, swarm))
+    steps = sorted((*chaos, *further), key=lambda step: step.at_ms)
     return Plan(seed, swarm, tuple(steps))
 
 
@@ -231,3 +234,15 @@ def producers_of(seed: int, swarm: Swarm) -> tuple[Step, ...]:
 
     produced = steps(Kind.PRODUCE, swarm.chaos_ms + QUIET_MS // 2, rng.choice([20, 100]))
     return (*produced, *steps(Kind.BROKER_KILL, swarm.chaos_ms, rng.choice([900, 2_100])))
+
+
+def silences_of(seed: int, swarm: Swarm) -> tuple[Step, ...]:
+    """In every third run brokers stand still, or are cut off from others, for up to two of their leases."""
+    rng = Random(f"silences {seed}")
+    if rng.randrange(3):
+        return ()
+    kinds = (Kind.BROKER_PAUSE, Kind.BROKER_PARTITION)
+    return tuple(
+        Step(at_ms, rng.choice(kinds), rng.randrange(swarm.brokers), rng.randrange(1 << 30))
+        for at_ms in range(swarm.tick_ms, swarm.chaos_ms, rng.choice([700, 1_500]))
+    )

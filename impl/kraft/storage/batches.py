@@ -159,8 +159,13 @@ class Entry(NamedTuple):
 
 
 def entries_of(data: bytes) -> list[Entry]:
-    """Raises BatchError."""
-    return [Entry(header.end_offset, header.epoch, header.crc) for _, header in headers(data)]
+    """Of whole batches, which have been checked."""
+    found, at = list[Entry](), 0
+    while at < len(data):
+        base_offset, length_bytes, epoch, _, crc, _, last_offset_delta, *_ = HEADER.unpack_from(data, at)
+        found.append(Entry(base_offset + last_offset_delta + 1, epoch, crc))
+        at += LENGTH_END + length_bytes
+    return found
 
 
 def decode(data: bytes | memoryview, at: int = 0) -> RecordBatch:

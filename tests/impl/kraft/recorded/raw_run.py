@@ -85,12 +85,14 @@ class RawRun:
     ) -> None:
         """response: None: none leaves."""
         self.calls += 1
-        api = REQUESTS[type(request)]
-        self.write(CONTROLLER, "request_handled", calls=[self.calls], api=api, requests=[request])
+        api, responses = REQUESTS[type(request)], [] if response is None else [response]
+        at_once = [] if records else responses
+        self.write(
+            CONTROLLER, "request_handled", calls=[self.calls], api=api, requests=[request], responses=at_once
+        )  # fmt: skip
         if records:
             self.append(records, calls=[self.calls], commits=commits)
-        if response is not None:
-            self.write(CONTROLLER, "request_answered", call=self.calls, response=response)
+            self.write(CONTROLLER, "request_answered", calls=[self.calls], responses=responses)
 
     def lapse(self, broker: int, records: Sequence[MetadataRecord]) -> None:
         self.write(CONTROLLER, "lease_expired", broker=broker)

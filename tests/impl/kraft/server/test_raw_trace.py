@@ -6,17 +6,21 @@ import json
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from impl.kraft.effects import Reply, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     CreateTopicResponse,
+    IsrMember,
 )
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.raft.effects import Send
@@ -136,9 +140,31 @@ def test_what_a_leader_decides_is_written_with_what_it_decides_on(trace: RawTrac
     assert [(one["broker_id"], one["broker_epoch"]) for one in handled["requests"]] == [(11, 3)]
     assert (appended["calls"], appended["data"]) == ([7], b64encode(DATA).decode())
     assert committed["event"] == "committed", "before anybody hears of it"
-    assert (answered["event"], answered["call"], answered["response"]["error"]) == ("request_answered", 7, 0)
+    assert (answered["event"], answered["calls"]) == ("request_answered", [7])
+    assert [one["error"] for one in answered["responses"]] == [0] and handled["responses"] == []
     assert lapsed == {"event": "lease_expired", "broker": 11}
     assert (again["event"], again["calls"], again["data"]) == ("appended", [], b64encode(DATA).decode())
+
+
+def test_requests_of_one_sender_are_answered_once_all_are(trace: RawTrace, path: Path) -> None:
+    leader = voter()
+    leader.role = Leader(0, {}, {})
+    request = AlterPartitionRequest(11, 3, UUID(int=5), 0, 1, 2, (IsrMember(11, 3),))
+    fine, refused = AlterPartitionResponse(ErrorCode.NONE), AlterPartitionResponse(ErrorCode.FENCED_LEADER_EPOCH)
+    trace.handled(range(7, 9), (request, request))
+    trace.before(Reply(8, refused), leader)
+    trace.saw(leader)
+    trace.before(Reply(7, fine), leader)
+    handled, _, answered = told(path)
+    assert (handled["calls"], handled["responses"]) == ([7, 8], [])
+    assert [one["error"] for one in answered["responses"]] == [0, ErrorCode.FENCED_LEADER_EPOCH]
+
+
+def test_what_is_answered_at_once_is_one_line(trace: RawTrace, path: Path) -> None:
+    trace.handled(range(7, 8), (BrokerHeartbeatRequest(11, 3, 7, want_fence=False, want_shut_down=False),))
+    trace.before(Reply(7, BrokerHeartbeatResponse(ErrorCode.NONE)), voter())
+    (handled,) = told(path)
+    assert (handled["event"], len(handled["requests"]), len(handled["responses"])) == ("request_handled", 1, 1)
 
 
 def test_no_secret_is_written(trace: RawTrace, path: Path) -> None:
