@@ -338,6 +338,8 @@ def unreadable(base_offset: int, epoch: int) -> Iterator[tuple[str, bytes]]:
     ):  # fmt: skip
         yield what, checked(whole[:at] + put + whole[at + len(put) :])
     yield "bytes behind its records", checked(whole + b"12")
+    fields = b"\0" + b"\x80" * 10 + bytes(2) + varint(-1) + varint(0) + varint(0)
+    yield "a time of eleven bytes", checked(whole[:HEADER_BYTES] + varint(len(fields)) + fields)
 
 
 def checked(data: bytes) -> bytes:
