@@ -38,15 +38,17 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
     "a new leader does not raise the leader epoch": (
         "Partition.changed", "self.leader_epoch + 1 if leads_anew else self.leader_epoch", "self.leader_epoch",
     ),
-    "a controller votes twice in an epoch": (
-        "elections.grant",
-        "voter.persist(replace(election, voted_for=request.candidate_id))",
-        "None",
+    "who lags behind its own registration is unfenced": (
+        "heartbeat.is_caught_up", "request.current_metadata_offset >= registration.broker_epoch", "True",
+    ),
+    "a broker goes before others have seen that it leads nothing": (
+        "calculate_next_state", "sessions.all_reach(shutdown_offset, others)", "True",
     ),
 }  # fmt: skip
-"""By name: a function, and what stands in it for what. Two are not among them, which 12 seeds have not found, and
-conformance does: who is behind joins the ISR, and catches up within milliseconds; who leads no more changes the ISR,
-and is refused for its leader epoch as well."""
+"""By name: a function, and what stands in it for what. Three are not among them, which 12 seeds have not found, and
+conformance or the simulation does: who is behind joins the ISR, and catches up within milliseconds; who leads no more
+changes the ISR, and is refused for its leader epoch as well; who votes forgets it, and two ask hardly ever in one
+epoch."""
 
 
 def program_of(name: str) -> tuple[str, ...]:

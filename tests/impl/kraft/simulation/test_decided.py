@@ -26,7 +26,7 @@ def test_a_run_is_the_same_when_its_decisions_are_recorded() -> None:
 
 def test_each_partition_has_a_trace() -> None:
     traces = traces_of(cluster_plan_of(0))
-    assert len(traces) == 5
+    assert len(traces) == 4
     for name, text in traces.items():
         header, *events, end = map(json.loads, text.splitlines())
         assert (header["model"], header["name"], header["constants"]) == ("kraft/recorded", name, {"brokers": 2})
