@@ -9,7 +9,7 @@ the decision.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from impl.apache.recording.decisions import Decision
@@ -200,6 +200,7 @@ def placed_in(
 ) -> dict[int, list[Done]]:
     """By the number of a decision, what was done before it. What was done behind the last one is left out."""
     placed: dict[int, list[Done]] = {}
+    journal = _told_by_incarnations(decisions, journal)
     ends = dict.fromkeys((done.broker for done in journal), 0)
     for number, done in enumerate(journal):
         later = (other.time_ms for other in journal[number + 1 :] if other.broker == done.broker)
@@ -207,6 +208,33 @@ def placed_in(
         ends[done.broker] = before = max(before, ends[done.broker])
         placed.setdefault(before, []).append(done)
     return placed
+
+
+def _told_by_incarnations(decisions: Sequence[Decision], journal: Sequence[Done]) -> list[Done]:
+    """With starts no earlier than what the process before has asked for, which may land when another is starting."""
+    found = list[Done]()
+    for number, done in enumerate(journal):
+        later = (other.time_ms for other in journal[number + 1 :] if other.broker == done.broker)
+        until_ms = next(later, None)
+        registered = [
+            one for one in decisions
+            if one.time_ms > done.time_ms and (until_ms is None or one.time_ms <= until_ms)
+            and _incarnation(one, done.broker) is not None
+        ]  # fmt: skip
+        incarnations = [_incarnation(one, done.broker) for one in registered]
+        is_late = done.what == START and len(set(incarnations)) > 1
+        own_ms = registered[incarnations.index(incarnations[-1])].time_ms - 1 if is_late else done.time_ms
+        found.append(replace(done, time_ms=own_ms))
+    return found
+
+
+def _incarnation(decision: Decision, broker: int) -> UUID | None:
+    """That it registers of a broker."""
+    for record in decision.records:
+        if record.type == "REGISTER_BROKER_RECORD" and record.fields["brokerId"] == broker:
+            incarnation: UUID = record.fields["incarnationId"]
+            return incarnation
+    return None
 
 
 def _place(decisions: Sequence[Decision], done: Done, next_ms: int | None, batch_ms: int) -> int:
@@ -263,9 +291,5 @@ def _is_about(decision: Decision, broker: int) -> bool:
 
 def _next(decisions: Sequence[Decision], refused: Refused) -> UUID | None:
     """The incarnation that is registered next under the id."""
-    for decision in decisions:
-        for record in decision.records:
-            if record.type == "REGISTER_BROKER_RECORD" and record.fields["brokerId"] == refused.broker:
-                found: UUID = record.fields["incarnationId"]
-                return found
-    return None
+    found = (_incarnation(decision, refused.broker) for decision in decisions)
+    return next((one for one in found if one is not None), None)

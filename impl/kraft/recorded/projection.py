@@ -181,7 +181,8 @@ class _Projection:
             return
         is_stale = registration is None or registration.epoch != process.epoch
         is_fenced = registration is None or registration.fenced
-        if not (step.records or is_stale or is_fenced or said["want_shut_down"] or self._shutdowns):
+        is_plain = process.state == "RUNNING" and not (is_stale or is_fenced or said["want_shut_down"])
+        if is_plain and not (step.records or self._shutdowns):
             return  # it renews a lease, of which nothing is known
         if not said["want_fence"] and process.state == "STARTING":
             process.state = "RECOVERY"

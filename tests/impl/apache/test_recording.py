@@ -142,9 +142,15 @@ def test_what_unfences_a_broker_was_asked_for_before_it_was_told_to_stop_or_died
     term, crash, again = Done(12, SIGTERM, 0), Done(15, CRASH, 0), Done(16, START, 0)
     late = asked(5_000, 0, fenced=-1)
     assert placed_in([asked(10, 1), late, asked(6_000, 1)], [term, crash, again]) == {2: [term, crash, again]}
-    fields = {"brokerId": 0}
-    registered = Decision(3_000, 1, 3_000, "registerBroker", (MetadataRecord("REGISTER_BROKER_RECORD", 0, fields),))
-    assert placed_in([asked(10, 1), registered, late], [crash]) == {1: [crash]}, "that is of the next process"
+    assert placed_in([asked(10, 1), registered(3_000, 0, 1), late], [crash]) == {1: [crash]}, "of the next process"
+
+
+def test_a_process_begins_behind_what_the_one_before_has_asked_for() -> None:
+    crash, start = Done(1_000, CRASH, 0), Done(2_300, START, 0)
+    late, own = registered(2_680, 0, 1), registered(2_820, 0, 2)
+    begun = replace(start, time_ms=2_819)
+    assert placed_in([asked(10, 1), late, own], [crash, start], batch_ms=20) == {2: [crash, begun]}
+    assert placed_in([asked(10, 1), own], [crash, start], batch_ms=20) == {1: [crash, start]}
 
 
 def test_a_signal_stands_before_what_was_decided_for_it_in_a_batch_that_began_earlier() -> None:

@@ -115,6 +115,16 @@ def shut_down(run: RawRun) -> None:
     run.exchange(heartbeat(FIRST, 1, run.offset, want_shut_down=True), let_go, [fenced(FIRST, 1)])
 
 
+def hear_late(run: RawRun) -> None:
+    """It is unfenced, and hears of that by its next heartbeat alone."""
+    lose_second(run)
+    run.start(SECOND)
+    epoch = run.register(SECOND)
+    run.exchange(heartbeat(SECOND, epoch, run.offset), SERVING, [unfenced(SECOND, epoch)], hears=False)
+    run.exchange(heartbeat(SECOND, epoch, run.offset), SERVING)
+    run.write(SECOND, "broker_state", state="RUNNING")
+
+
 def stop_early(run: RawRun) -> None:
     run.start(SECOND)
     run.write(SECOND, "sigterm")
@@ -144,7 +154,7 @@ def lose_first(run: RawRun) -> None:
     "happens",
     [
         shrink, grow, refuse_who_is_fenced, lose_second, lose_first, fail_over, come_back, shut_down, stop_early,
-        move_and_elect, ask_too_late,
+        move_and_elect, ask_too_late, hear_late,
     ],
     ids=lambda happens: happens.__name__,
 )  # fmt: skip
