@@ -239,7 +239,7 @@ class _Projection:
         return (UUID(asked.fields["topic_id"]), asked.fields["partition_id"]) == self.at
 
     def _is_refusal_modelled(self, asked: Asked, before: Partition) -> bool:
-        """Of the leader, which knows the partition as it is, and adds one member that it knows as it is."""
+        """It was answered, to the leader, which knows the partition as it is, and adds one that it knows as it is."""
         said, registrations = asked.fields, self.steps.image.registrations
         leader = registrations.get(before.leader)
         is_of_leader = asked.broker == before.leader and leader is not None and leader.epoch == said["broker_epoch"]
@@ -247,4 +247,5 @@ class _Projection:
         added = asked.isr.keys() - set(before.isr)
         are_known = all(one in registrations and registrations[one].epoch == asked.isr[one] for one in added)
         is_of_now = is_of_leader and epochs == (before.leader_epoch, before.partition_epoch)
+        is_of_now &= asked.error not in (None, ErrorCode.NOT_CONTROLLER)
         return is_of_now and asked.isr.keys() != set(before.isr) and len(added) <= 1 and are_known

@@ -19,6 +19,10 @@ from impl.kraft.storage.batches import decode_all
 
 ProcessKey = tuple[int, int]
 """The id of a node, and when its process started."""
+CallKey = tuple[int, int, int]
+"""Of the process of a controller, and the number of the call there."""
+BatchKey = tuple[int, int]
+"""Epoch and end: no two batches of a log have the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +89,13 @@ Step = Started | Stopping | Elected | Decided | Looked
 
 @dataclass(slots=True)
 class _Exchange:
-    """A request of a broker. heard_at: when it took the answer; None: never."""
+    """A request of a broker. is_heard: by now it has taken the answer. taken: the last call of it that was handled."""
 
     process: int
-    sent_at: tuple[int, int]
     api: str
     fields: Mapping[str, Any]
-    heard_at: tuple[int, int] | None = None
-    taken: tuple[int, int, int] | None = None
+    is_heard: bool = False
+    taken: CallKey | None = None
 
 
 @dataclass
@@ -133,13 +136,14 @@ class Run:
                     epoch = event["batches"][-1][1]
                     is_first, epochs[key] = epochs.get(key) != epoch, epoch
                     lapsed_now = lapsed.pop(key, None)
-                    if not self._is_committed(event):
-                        lost.add((key, epoch))
-                    elif is_first:
+                    committed = self._committed_of(event)
+                    if committed and is_first:
                         newest = epoch
                         yield Elected(event["node"])
-                    else:
-                        yield self._decided(event, lapsed_now)
+                    elif committed:
+                        yield self._decided(event, committed, lapsed_now)
+                    if committed < len(event["batches"]):
+                        lost.add((key, epoch))
                 case "request_handled" if epochs.get(key) == newest and (key, newest) not in lost:
                     for one in _requests(event):
                         asked = self._asked(one)
@@ -155,15 +159,15 @@ class Run:
                 return Stopping(broker)
         return Looked(broker, process, event["state"])
 
-    def _decided(self, event: Event, lapsed: int | None) -> Decided:
+    def _decided(self, event: Event, batches: int, lapsed: int | None) -> Decided:
+        """By the first so many batches."""
         try:
-            records = tuple(numbered(decode(value), self._numbers) for value in _values(event))
+            records = tuple(numbered(decode(value), self._numbers) for value in _values(event, batches))
         except KeyError as missing:
             raise RawTraceError(f"{event['line']}: broker {missing} has no raw trace among these") from None
         calls = [(event["node"], event["process"], call) for call in event["calls"]]
-        return Decided(
-            records, tuple(self._asked(self._handled[call]) for call in calls), lapsed, event["batches"][-1][0] - 1
-        )
+        last_offset = event["batches"][batches - 1][0] - 1
+        return Decided(records, tuple(self._asked(self._handled[call]) for call in calls), lapsed, last_offset)
 
     def _asked(self, event: Event) -> Asked:
         answer, sender = self._answers.get(_call(event)), self._senders.get(_call(event))
@@ -171,44 +175,40 @@ class Run:
         return Asked(
             event["api"], asked, self._numbers.get(asked.get("broker_id")), None if sender is None else sender.process,
             None if answer is None else ErrorCode(answer["error"]), answer or {},
-            sender is not None and sender.taken == _call(event),
+            sender is not None and sender.is_heard and sender.taken == _call(event),
             {self._numbers.get(one["broker_id"], -1): one["broker_epoch"] for one in asked.get("new_isr", ())},
         )  # fmt: skip
 
-    def _is_committed(self, event: Event) -> bool:
-        """All that is appended at once has one leader, so that what is committed of it is a first part."""
-        end_offset, epoch, _ = event["batches"][-1]
-        return (epoch, end_offset) in self._committed
+    def _committed_of(self, event: Event) -> int:
+        """How many of its batches are: of what is appended at once, a first part."""
+        return sum((epoch, end_offset) in self._committed for end_offset, epoch, _ in event["batches"])
 
-    def _matched(self) -> dict[tuple[int, int, int], _Exchange]:
+    def _matched(self) -> dict[CallKey, _Exchange]:
         """By call, what its sender knows of it: of equal requests of a broker, the last that was sent before.
 
         An answer that its sender took is that to the last of these that was handled before.
         """
         exchanges: dict[int, list[_Exchange]] = {broker: [] for broker in self.brokers}
         by_number: dict[tuple[ProcessKey, int], _Exchange] = {}
-        found: dict[tuple[int, int, int], _Exchange] = {}
+        found: dict[CallKey, _Exchange] = {}
         for event in self.events:
             key = event["node"], event["process"]
             match event["event"]:
                 case "request_sent":
-                    sent = _Exchange(self._processes[key], event["at"], event["api"], event["request"])
+                    sent = _Exchange(self._processes[key], event["api"], event["request"])
                     exchanges[event["node"]].append(sent)
                     by_number[key, event["request_number"]] = sent
                 case "response_received":
-                    by_number[key, event["request_number"]].heard_at = event["at"]
+                    by_number[key, event["request_number"]].is_heard = True
                 case "request_handled":
                     for taken in _requests(event):
                         own = exchanges.get(taken["request"].get("broker_id", -1), [])
                         said = taken["api"], taken["request"]
                         same = (one for one in reversed(own) if (one.api, one.fields) == said)
-                        sender = next((one for one in same if one.heard_at is None), None)
+                        sender = next((one for one in same if not one.is_heard), None)
                         if sender is not None:
                             found[_call(taken)] = sender
                             sender.taken = _call(taken)
-        for sender in found.values():
-            if sender.heard_at is None:
-                sender.taken = None
         return found
 
 
@@ -219,22 +219,22 @@ def _requests(event: Event) -> Iterator[Event]:
             yield event | {"call": call, "request": request}
 
 
-def _answers(event: Event) -> Iterator[tuple[tuple[int, int, int], Mapping[str, Any]]]:
+def _answers(event: Event) -> Iterator[tuple[CallKey, Mapping[str, Any]]]:
     """The calls that an event says to be answered, each with its response."""
     if event["event"] in ("request_handled", "request_answered"):
         for call, response in zip(event["calls"], event["responses"], strict=False):  # there may be none yet
             yield (event["node"], event["process"], call), response
 
 
-def _values(event: Event) -> list[bytes]:
-    """The records that were decided, encoded."""
+def _values(event: Event, batches: int) -> list[bytes]:
+    """The records that were decided, encoded, of the first so many batches."""
     if "data" not in event:
-        return [b64decode(value) for batch in event["records"] for value in batch]
-    batches = decode_all(b64decode(event["data"]))
-    return [record.value or b"" for batch in batches if not batch.is_control for record in batch.records]
+        return [b64decode(value) for batch in event["records"][:batches] for value in batch]
+    appended = decode_all(b64decode(event["data"]))[:batches]
+    return [record.value or b"" for batch in appended if not batch.is_control for record in batch.records]
 
 
-def _call(event: Event) -> tuple[int, int, int]:
+def _call(event: Event) -> CallKey:
     return event["node"], event["process"], event["call"]
 
 
@@ -244,11 +244,20 @@ def _processes(events: Sequence[Event]) -> dict[ProcessKey, int]:
     return {key: number for number, key in enumerate(dict.fromkeys(starts))}
 
 
-def _committed(events: Sequence[Event]) -> set[tuple[int, int]]:
-    """Epoch and end of each batch that is committed. Raises RawTraceError where its leader has no trace here."""
-    logs: dict[int, list[tuple[int, int]]] = {}
-    found: set[tuple[int, int]] = set()
-    led: set[tuple[int, int]] = set()
+def _between(log: Sequence[BatchKey], since: int, until: int) -> Iterator[BatchKey]:
+    """The batches that end behind an offset, and not behind another one."""
+    for batch in reversed(log):
+        if batch[1] <= since:
+            return
+        if batch[1] <= until:
+            yield batch
+
+
+def _committed(events: Sequence[Event]) -> set[BatchKey]:
+    """Each batch that is committed. Raises RawTraceError where its leader has no trace here."""
+    logs: dict[int, list[BatchKey]] = {}
+    found: set[BatchKey] = set()
+    led: set[BatchKey] = set()
     end_offset = 0
     for event in events:
         if is_of_broker(event):
@@ -266,7 +275,7 @@ def _committed(events: Sequence[Event]) -> set[tuple[int, int]]:
             case "installed":
                 log.clear()
             case "committed" if event["end_offset"] > end_offset:
-                found.update(one for one in log if end_offset < one[1] <= event["end_offset"])
+                found.update(_between(log, end_offset, event["end_offset"]))
                 end_offset = event["end_offset"]
     if found - led:
         epoch, end = min(found - led, key=lambda one: one[1])

@@ -71,7 +71,15 @@ def project(files: Sequence[Path], out: Path | None, partitions: Path | None) ->
 
 def traces_of(events: Sequence[Event], about: str = "") -> dict[str, str]:
     """By name, the trace of each partition. about: what the names begin with. Raises RawTraceError."""
-    run = Run(events)
+    try:
+        return _traces_of(Run(events), about)
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        if isinstance(error, RawTraceError):
+            raise
+        raise RawTraceError(f"what is said of requests and decisions no node writes ({error!r})") from None
+
+
+def _traces_of(run: Run, about: str) -> dict[str, str]:
     if len(run.brokers) > projection.MOST_BROKERS:
         raise RawTraceError(
             f"these are traces of {len(run.brokers)} brokers, and the model has {projection.MOST_BROKERS} at most"

@@ -92,6 +92,7 @@ class RawRun:
         )  # fmt: skip
         if records:
             self.append(records, calls=[self.calls], commits=commits)
+        if records and responses:
             self.write(CONTROLLER, "request_answered", calls=[self.calls], responses=responses)
 
     def lapse(self, broker: int, records: Sequence[MetadataRecord]) -> None:

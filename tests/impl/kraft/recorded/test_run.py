@@ -7,7 +7,7 @@ import pytest
 from impl.kraft.recorded.events import RawTraceError
 from impl.kraft.recorded.run import Decided, Elected, Looked, Run, Started, Stopping
 from impl.kraft.tools.trace import traces_of
-from tests.impl.kraft.recorded.raw_run import FIRST, SECOND, RawRun, fenced, topic
+from tests.impl.kraft.recorded.raw_run import FIRST, SECOND, RawRun, alter, change, fenced, topic
 
 
 def test_what_happened_stands_in_its_order_and_brokers_count_from_zero() -> None:
@@ -50,3 +50,28 @@ def test_more_brokers_than_the_model_can_have_are_refused() -> None:
         run.run(broker)
     with pytest.raises(RawTraceError, match="traces of 6 brokers, and the model has 5 at most"):
         traces_of(run.events)
+
+
+def test_of_what_is_appended_at_once_a_first_part_may_be_committed() -> None:
+    run = RawRun()
+    run.run(FIRST)
+    run.handle(alter(FIRST, 1, {FIRST: 1}), None, [change(isr=(FIRST,))], commits=False)
+    whole = run.events
+    appended = whole[-1]
+    end, epoch, _ = appended["batches"][0]
+    two = appended | {"batches": [[end, epoch, 0], [end + 1, epoch, 0]]}
+    committed = next(event for event in whole if event["event"] == "committed") | {"end_offset": end}
+    *_, before, decided = Run([*whole[:-1], two, committed]).steps()
+    assert isinstance(decided, Decided) and len(decided.records) == 1 and decided.last_offset == end - 1
+    assert not isinstance(before, Decided), "the broker runs"
+
+
+@pytest.mark.parametrize(("event", "lacks"), [("request_handled", "calls"), ("request_sent", "request")])
+def test_lines_that_no_node_writes_are_refused(event: str, lacks: str) -> None:
+    run = RawRun()
+    run.run(FIRST)
+    events = [
+        {name: value for name, value in one.items() if (one["event"], name) != (event, lacks)} for one in run.events
+    ]
+    with pytest.raises(RawTraceError, match=rf"no node writes \(KeyError\('{lacks}'\)\)"):
+        traces_of(events)
