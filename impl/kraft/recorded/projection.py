@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from uuid import UUID
 
 from impl.kraft.errors import ErrorCode
-from impl.kraft.recorded.image import NO_LEADER, Partition, Place, Registration, is_stopped_by, name, place
+from impl.kraft.recorded.image import Partition, Place, Registration, is_stopped_by, name, place
 from impl.kraft.recorded.records import is_of_directories
 from impl.kraft.recorded.run import Asked, Decided, Elected, Looked, Started, Step, Stopping
 from impl.kraft.recorded.steps import ELECTION, REASSIGNMENT, VOTER, Steps
+from impl.kraft.records import RECOVERING
 from traces.events import end_line, event_line, header_line, seen_line
 
 MODEL = "kraft/recorded"
@@ -31,15 +33,27 @@ def places(steps: Iterable[Step]) -> list[Place]:
     return [place(one) for one in records if one.type == "PARTITION_RECORD"]
 
 
-def trace(about: str, steps: Iterable[Step], at: Place, brokers: int) -> str:
-    """The lines of a partition's trace. about: its name. brokers: how many there are."""
-    lines = list(_Projection(at, brokers).lines(steps))
+class Projected(NamedTuple):
+    """text: the lines of a trace. left_out: what it ends at, which the model has not; "" where it has all."""
+
+    text: str
+    left_out: str
+
+
+def trace(about: str, steps: Iterable[Step], at: Place, brokers: int) -> Projected:
+    """Of one partition. about: its name. brokers: how many there are."""
+    projection, lines, left_out = _Projection(at, brokers), list[str](), ""
+    try:
+        for step in steps:
+            lines += projection.lines(step)
+    except _LeftOutError as error:
+        left_out = str(error)
     header = header_line(MODEL, constants={"brokers": brokers}, name=about)
-    return "".join([header, *lines, end_line(len(lines))])
+    return Projected("".join([header, *lines, end_line(len(lines))]), left_out)
 
 
 class _LeftOutError(Exception):
-    """The model has no such step."""
+    """The model has no such step. The message says what happens."""
 
 
 @dataclass
@@ -66,14 +80,8 @@ class _Projection:
         self.steps = Steps(self.at, self.brokers)
         self._processes = {broker: _Process() for broker in range(self.brokers)}
 
-    def lines(self, steps: Iterable[Step]) -> Iterator[str]:
-        try:
-            for step in steps:
-                yield from self._step(step)
-        except _LeftOutError:
-            return
-
-    def _step(self, step: Step) -> Iterator[str]:
+    def lines(self, step: Step) -> Iterator[str]:
+        """Raises _LeftOutError."""
         match step:
             case Started(broker=broker, process=number):
                 if self._processes[broker].number is not None:
@@ -126,16 +134,13 @@ class _Projection:
             yield from self._of_partition(step, before)
 
     def _check_modelled(self, step: Decided) -> None:
-        """Raises _LeftOutError where a broker is unregistered, or somebody outside of the ISR leads from now on."""
+        """Raises _LeftOutError. Who is elected in an unclean way recovers (KIP-704): another one must be in the ISR."""
         for record in step.records:
             if record.type == "UNREGISTER_BROKER_RECORD":
-                raise _LeftOutError
-            if record.type != "PARTITION_CHANGE_RECORD" or place(record) != self.at:
-                continue
-            before, isr = self.steps.image.partitions[self.at], record.fields.get("isr")
-            leader = record.fields.get("leader", NO_LEADER)
-            if leader >= 0 and leader not in before.isr and isr is not None and leader in isr:
-                raise _LeftOutError
+                raise _LeftOutError(f"{name(record.fields['brokerId'])} is unregistered")
+            is_own = record.type == "PARTITION_CHANGE_RECORD" and place(record) == self.at
+            if is_own and record.fields.get("leaderRecoveryState") == RECOVERING:
+                raise _LeftOutError("its leader is elected in an unclean way")
 
     def _owner(self, asked: Asked) -> _Process | None:
         """The process that has sent it, if that is its broker's last one still."""
@@ -156,7 +161,7 @@ class _Projection:
         is_modelled = asked.error in (None, ErrorCode.NONE, ErrorCode.DUPLICATE_BROKER_REGISTRATION)
         if process is None or broker is None or not is_modelled:
             if is_granted:
-                raise _LeftOutError
+                raise _LeftOutError("a process is registered that has ended, or is not known")
             return
         if is_granted:
             if broker in holders and not holders[broker].fenced:
@@ -177,7 +182,7 @@ class _Projection:
         registration = None if broker is None else self.steps.image.registrations.get(broker)
         if process is None or broker is None or process.epoch != said["broker_epoch"] or said["offline_log_dirs"]:
             if step.records:
-                raise _LeftOutError
+                raise _LeftOutError("a log directory has failed, or who sends a heartbeat has ended")
             return
         is_stale = registration is None or registration.epoch != process.epoch
         is_fenced = registration is None or registration.fenced

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from impl.kraft.recorded import projection
 from impl.kraft.recorded.events import Event, RawTraceError, is_of_broker, merged, voters_of
+from impl.kraft.recorded.projection import Projected
 from impl.kraft.recorded.run import Run
 from impl.kraft.simulation.invariants import BrokenRuleError
 from impl.kraft.simulation.recording import Recording
@@ -64,12 +65,15 @@ def project(files: Sequence[Path], out: Path | None, partitions: Path | None) ->
         is_kept &= kept(held, lambda: hold_replicas(of_brokers, ReplicaRules()))
     if partitions is not None:
         found = traces_of(events)
-        partitions.write_text("".join(found.values()))
+        partitions.write_text("".join(one.text for one in found.values()))
         print(f"{len(found)} partitions: their traces are written")
+        for name, one in found.items():
+            if one.left_out:
+                print(f"{name}: its trace ends where the model does: {one.left_out}")
     return KEPT if is_kept else BROKEN
 
 
-def traces_of(events: Sequence[Event], about: str = "") -> dict[str, str]:
+def traces_of(events: Sequence[Event], about: str = "") -> dict[str, Projected]:
     """By name, the trace of each partition. about: what the names begin with. Raises RawTraceError."""
     try:
         return _traces_of(Run(events), about)
@@ -79,7 +83,7 @@ def traces_of(events: Sequence[Event], about: str = "") -> dict[str, str]:
         raise RawTraceError(f"what is said of requests and decisions no node writes ({error!r})") from None
 
 
-def _traces_of(run: Run, about: str) -> dict[str, str]:
+def _traces_of(run: Run, about: str) -> dict[str, Projected]:
     if len(run.brokers) > projection.MOST_BROKERS:
         raise RawTraceError(
             f"these are traces of {len(run.brokers)} brokers, and the model has {projection.MOST_BROKERS} at most"

@@ -19,6 +19,7 @@ from impl.kraft.messages import (
     ElectPreferredLeaderResponse,
 )
 from impl.kraft.metadata.encoding import MetadataRecord
+from impl.kraft.records import RECOVERING
 from impl.kraft.tools.trace import traces_of
 from tests.impl.kraft.recorded.raw_run import (
     FIRST,
@@ -55,8 +56,8 @@ def run() -> RawRun:
 
 
 def lines(run: RawRun) -> list[dict[str, Any]]:
-    (text,) = traces_of(run.events).values()
-    return [json.loads(line) for line in text.splitlines()]
+    (found,) = traces_of(run.events).values()
+    return [json.loads(line) for line in found.text.splitlines()]
 
 
 def actions(run: RawRun) -> list[str]:
@@ -66,7 +67,8 @@ def actions(run: RawRun) -> list[str]:
 
 
 def status(run: RawRun) -> str:
-    (found,) = [status for status, count in judged(2, traces_of(run.events)).counts.items() if count]
+    texts = {name: one.text for name, one in traces_of(run.events).items()}
+    (found,) = [status for status, count in judged(2, texts).counts.items() if count]
     return found
 
 
@@ -215,10 +217,16 @@ def run_while_it_is_fenced(run: RawRun) -> None:
     run.write(SECOND, "broker_state", state="RUNNING")
 
 
+def elect_who_is_behind(run: RawRun) -> None:
+    """And need not recover."""
+    shrink(run)
+    run.append([change(isr=(SECOND,), leader=SECOND)])
+
+
 @pytest.mark.parametrize(
     "happens",
     [
-        refuse_who_is_fenced_and_keep_the_epoch, refuse_who_serves,
+        elect_who_is_behind, refuse_who_is_fenced_and_keep_the_epoch, refuse_who_serves,
         grant_who_is_fenced, grant_another_isr, let_go_too_early, unfence_who_lags,
         keep_fenced_who_is_ready, register_over_one_that_is_unfenced, run_while_it_is_fenced,
     ],
@@ -273,19 +281,22 @@ def test_of_equal_requests_the_last_that_was_handled_before_is_answered(run: Raw
 
 
 @pytest.mark.parametrize(
-    "record",
+    ("record", "left_out"),
     [
-        MetadataRecord("UNREGISTER_BROKER_RECORD", 0, {"brokerId": FIRST, "brokerEpoch": 1}),
-        change(isr=(SECOND,), leader=SECOND),
+        (
+            MetadataRecord("UNREGISTER_BROKER_RECORD", 0, {"brokerId": FIRST, "brokerEpoch": 1}),
+            "broker0 is unregistered",
+        ),
+        (change(isr=(SECOND,), leader=SECOND, leaderRecoveryState=RECOVERING), "elected in an unclean way"),
     ],
-    ids=["a broker is unregistered", "an unclean election"],
 )
-def test_a_trace_ends_where_the_model_does(run: RawRun, record: MetadataRecord) -> None:
+def test_a_trace_ends_where_the_model_does(run: RawRun, record: MetadataRecord, left_out: str) -> None:
     shrink(run)
     before = actions(run)
     run.append([record])
     run.elect()
-    assert actions(run) == before
+    (found,) = traces_of(run.events).values()
+    assert actions(run) == before and left_out in found.left_out
 
 
 def test_where_a_replica_is_is_left_out(run: RawRun) -> None:

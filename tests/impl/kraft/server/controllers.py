@@ -171,7 +171,8 @@ class Controllers:
         files = [self.raw_trace(node) for node in nodes]
         if not self._are_ours or not all(file.exists() for file in files):
             return {}
-        return traces_of(written_by_now(files), f"{about}requests, ")
+        found = traces_of(written_by_now(files), f"{about}requests, ")
+        return {name: one.text for name, one in found.items()}
 
     def validate(self) -> None:
         """What was decided about each partition until now, and what the quorum did, are behaviours of the spec.
