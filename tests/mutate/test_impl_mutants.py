@@ -24,9 +24,12 @@ VALUES_ONLY = {
     *("controller.decision", "controller.lists", "security.errors"),
 }
 """Modules that decide nothing."""
-BESIDE = {"storage", "node", "raft", "simulation", "metadata", "config", "tools", "server", "recovered.py"}
+BESIDE = {
+    "storage", "node", "raft", "simulation", "metadata", "config", "tools", "server", "recorded", "recovered.py",
+}  # fmt: skip
 """The quorum below the core: simulated runs judge its mutants (`python -m tests.impl_mutation.quorum`). And what files
-hold, which Kafka's own tools read (`tests/impl/kraft/metadata`, `tests/impl/kraft/tools`)."""
+hold, which Kafka's own tools read (`tests/impl/kraft/metadata`, `tests/impl/kraft/tools`), and traces, which the spec
+judges."""
 
 
 @pytest.fixture(scope="module")

@@ -167,7 +167,7 @@ class RawTrace(RawFile):
 
     def _decided(self, data: bytes) -> dict[str, Any]:
         """What is decided on requests that are written has no other records, and is written as it is."""
-        return {"data": data} if self._calls or self._fences else {"records": records_of(data)}
+        return {"data": data} if self._calls or self._fences else {"records": kept_records(data)}
 
     def _sent(self, request: Request) -> None:
         match request:
@@ -199,7 +199,7 @@ class RawTrace(RawFile):
             self.write("seen", voter=view_of(voter))
 
 
-def records_of(data: bytes) -> list[list[bytes]]:
+def kept_records(data: bytes) -> list[list[bytes]]:
     """Of each batch, the records of brokers, topics and partitions. A batch of control records has none."""
     return [
         [value for record in batch.records if not batch.is_control and (value := record.value or b"")[1:2] in _RECORDS]

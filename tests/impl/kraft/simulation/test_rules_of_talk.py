@@ -69,6 +69,18 @@ FAULTS = {
         "2 * voter.settings.election_backoff_max_ms",
         "left",
     ),
+    "the first in turn waits, too": Fault(
+        "elections.backoff_ms",
+        "voter.settings.election_backoff_max_ms * place // max(1, len(successors))",
+        "voter.settings.election_backoff_max_ms // max(1, len(successors))",
+        "left",
+    ),
+    "who does not lead is not refused": Fault(
+        "Raft.append",
+        'raise NotLeadingError(f"node {voter.node_id} is in epoch {voter.epoch}, and does not lead epoch {epoch}")',
+        "return []",
+        "strangers",
+    ),
     "that a leader leads no more is not heard": Fault(
         "follower.end_fetch", "response.error is ErrorCode.NOT_LEADER_OR_FOLLOWER", "False", "left"
     ),

@@ -195,6 +195,23 @@ FAULTS = [
     Fault("a CRC is compared", "batches", "header_at", "found != header.crc", "False"),
     Fault("offsets are compared", "recovery", "scan", "header.base_offset != segment.end_offset", "False"),
     Fault("epochs are compared", "log", "Log._load", "self._compare_epochs()"),
+    # What is refused, and what goes.
+    Fault("a batch has the magic of version 2", "batches", "header_at", "header.magic != MAGIC", "False"),
+    Fault("a number has ten bytes at most", "batches", "Reader.uvarint", "shift > 63", "False"),
+    Fault("a log that was cut is flushed as a whole", "log", "Log.truncate", "self._flushed(self.end_offset)"),
+    Fault(
+        "older snapshots get other names",
+        "snapshots",
+        "Snapshots.delete_before",
+        "self._disk.rename(path, path + DELETED)",
+    ),
+    Fault(
+        "a segment has its time",
+        "log",
+        "Log._is_full",
+        "header.max_timestamp - began_ms > self._settings.segment_ms",
+        "header.max_timestamp - began_ms >= self._settings.segment_ms",
+    ),
 ]
 
 
