@@ -88,7 +88,7 @@ class RawTrace(RawFile):
         super().__init__(path, node)
         self._voters = voters
         self._committed = 0
-        self._calls: list[int] = []
+        self._calls: Sequence[int] = ()
         """On which the step at hand decides."""
         self._fences = False
         self._handled: _Handled | None = None
@@ -128,16 +128,17 @@ class RawTrace(RawFile):
                 self.committed(voter)
                 self._answered(call, response)
 
-    def handled(self, calls: Sequence[int], requests: Sequence[object]) -> None:
+    def handled(self, calls: Sequence[int], requests: Sequence[object], *, decides: bool) -> None:
         """A step has taken these requests, all of one type; its effects are not carried out yet.
 
-        Their sender is answered once all of them are.
+        Their sender is answered once all of them are. decides: the controller was active when the step began. Else it
+        may come into office in it, and what it appends then is its own.
         """
         kind = type(requests[0])
         if kind in REQUESTS:
-            self._calls = [*calls]
-            self._handled = _Handled(self._calls, REQUESTS[kind], requests)
+            self._handled = _Handled([*calls], REQUESTS[kind], requests)
             self._unanswered.update(dict.fromkeys(calls, self._handled))
+            self._calls = self._handled.calls if decides else ()
 
     def _tell_handled(self, responses: Sequence[object] = ()) -> None:
         """Unless it is known already: before anything comes of it. responses: where all are there by now."""
@@ -191,7 +192,7 @@ class RawTrace(RawFile):
     def saw(self, voter: Voter) -> None:
         """All that a step has led to is done: how the voter is then, where that has changed."""
         self._tell_handled()
-        self._calls, self._fences = [], False
+        self._calls, self._fences = (), False
         self.committed(voter)
         seen = type(voter.role), voter.election, ends_of(voter)
         if seen != self._seen:

@@ -254,9 +254,10 @@ class ControllerServer:
         match timer:
             case (Timer() as of_quorum, peer):
                 return self._node.on_timer(of_quorum, now_ms, peer)
+        was_active = self._node.controller.is_active
         effects = self._node.on_timer(timer, now_ms)
         match timer:
-            case ("lease", broker) if any(isinstance(effect, AppendToLog) for effect in effects):
+            case ("lease", broker) if was_active and any(isinstance(effect, AppendToLog) for effect in effects):
                 facts = {"broker": broker, "epoch": self._node.raft.voter.epoch, "offset": self.storage.log.end_offset}
                 log(logger, "lease expired", facts)
                 if self._trace is not None:
@@ -438,9 +439,10 @@ class ControllerServer:
         def taken(now_ms: int) -> NodeEffects:
             began_ms = self._clock_ms()
             try:
+                was_active = self._node.controller.is_active
                 effects = step(calls, now_ms)
                 if self._trace is not None:
-                    self._trace.handled(calls, requests)
+                    self._trace.handled(calls, requests, decides=was_active)
                 return effects
             except InvalidFieldError as error:  # of a request; nothing has changed
                 for answer in answers:

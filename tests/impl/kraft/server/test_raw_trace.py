@@ -129,7 +129,9 @@ def test_a_voter_that_has_changed_is_written(trace: RawTrace, path: Path) -> Non
 def test_what_a_leader_decides_is_written_with_what_it_decides_on(trace: RawTrace, path: Path) -> None:
     leader = voter(2)
     leader.role = Leader(0, {}, {})
-    trace.handled(range(7, 8), (BrokerHeartbeatRequest(11, 3, 7, want_fence=False, want_shut_down=False),))
+    trace.handled(
+        range(7, 8), (BrokerHeartbeatRequest(11, 3, 7, want_fence=False, want_shut_down=False),), decides=True
+    )
     trace.before(AppendToLog(DATA, 4), leader)
     trace.before(Reply(7, BrokerHeartbeatResponse(ErrorCode.NONE)), leader)
     trace.saw(leader)
@@ -151,7 +153,7 @@ def test_requests_of_one_sender_are_answered_once_all_are(trace: RawTrace, path:
     leader.role = Leader(0, {}, {})
     request = AlterPartitionRequest(11, 3, UUID(int=5), 0, 1, 2, (IsrMember(11, 3),))
     fine, refused = AlterPartitionResponse(ErrorCode.NONE), AlterPartitionResponse(ErrorCode.FENCED_LEADER_EPOCH)
-    trace.handled(range(7, 9), (request, request))
+    trace.handled(range(7, 9), (request, request), decides=True)
     trace.before(Reply(8, refused), leader)
     trace.saw(leader)
     trace.before(Reply(7, fine), leader)
@@ -161,10 +163,25 @@ def test_requests_of_one_sender_are_answered_once_all_are(trace: RawTrace, path:
 
 
 def test_what_is_answered_at_once_is_one_line(trace: RawTrace, path: Path) -> None:
-    trace.handled(range(7, 8), (BrokerHeartbeatRequest(11, 3, 7, want_fence=False, want_shut_down=False),))
+    trace.handled(
+        range(7, 8), (BrokerHeartbeatRequest(11, 3, 7, want_fence=False, want_shut_down=False),), decides=True
+    )
     trace.before(Reply(7, BrokerHeartbeatResponse(ErrorCode.NONE)), voter())
     (handled,) = told(path)
     assert (handled["event"], len(handled["requests"]), len(handled["responses"])) == ("request_handled", 1, 1)
+
+
+def test_who_comes_into_office_in_a_step_writes_no_secret(trace: RawTrace, path: Path) -> None:
+    leader = voter()
+    leader.role = Leader(0, {}, {})
+    scram = UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096)
+    heartbeat = BrokerHeartbeatRequest(11, 3, 7, want_fence=False, want_shut_down=False)
+    trace.handled(range(7, 8), (heartbeat,), decides=False)
+    trace.before(Reply(7, BrokerHeartbeatResponse(ErrorCode.NOT_CONTROLLER)), leader)
+    trace.before(AppendToLog(encode(RecordBatch(2, 4, 0, (Record(MetadataCodec().encode(scram)),))), 4), leader)
+    handled, appended = told(path)
+    assert handled["responses"] and (appended["calls"], appended["records"]) == ([], [[]])
+    assert "data" not in appended
 
 
 def test_no_secret_is_written(trace: RawTrace, path: Path) -> None:
@@ -172,7 +189,7 @@ def test_no_secret_is_written(trace: RawTrace, path: Path) -> None:
     leader.role = Leader(0, {}, {})
     scram = UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096)
     written = [MetadataCodec().encode(record) for record in (FenceBrokerRecord(11, 3), scram)]
-    trace.handled(range(8, 9), (AlterUserScramCredentialsRequest("alice", ()),))
+    trace.handled(range(8, 9), (AlterUserScramCredentialsRequest("alice", ()),), decides=True)
     trace.before(AppendToLog(encode(RecordBatch(2, 4, 0, tuple(Record(value) for value in written))), 4), leader)
     trace.before(Reply(8, AlterUserScramCredentialsResponse(ErrorCode.NONE)), leader)
     appended, _ = told(path)
