@@ -25,10 +25,10 @@ from impl.kraft.recorded.events import Event, merged
 from impl.kraft.server.raw_trace import REQUESTS
 from impl.kraft.storage.batches import Record, RecordBatch
 from impl.kraft.storage.batches import encode as encode_batch
+from tests.impl.kraft.recorded.made_records import TOPIC, registered, unfenced
 
 CONTROLLER = 1
 FIRST, SECOND = 11, 12
-TOPIC = UUID(int=1)
 NONE = ErrorCode.NONE
 
 
@@ -120,11 +120,7 @@ class RawRun:
     def register(self, broker: int) -> int:
         """The broker's new epoch."""
         epoch = self.offset
-        fields = {
-            "brokerId": broker, "incarnationId": self.incarnation(broker), "brokerEpoch": epoch, "endPoints": (),
-            "features": (), "rack": None, "fenced": True,
-        }  # fmt: skip
-        record = MetadataRecord("REGISTER_BROKER_RECORD", 0, fields)
+        record = registered(broker, epoch, self.incarnation(broker))
         self.exchange(self.registration(broker), BrokerRegistrationResponse(NONE, epoch), [record])
         return epoch
 
@@ -161,31 +157,3 @@ def alter(leader: int, epoch: int, isr: Mapping[int, int], partition_epoch: int 
 
 def altered(error: ErrorCode = NONE) -> AlterPartitionResponse:
     return AlterPartitionResponse(error)
-
-
-def unfenced(broker: int, epoch: int) -> MetadataRecord:
-    return MetadataRecord("UNFENCE_BROKER_RECORD", 0, {"id": broker, "epoch": epoch})
-
-
-def fenced(broker: int, epoch: int) -> MetadataRecord:
-    return MetadataRecord("FENCE_BROKER_RECORD", 0, {"id": broker, "epoch": epoch})
-
-
-def stopping(broker: int, epoch: int) -> MetadataRecord:
-    fields = {"brokerId": broker, "brokerEpoch": epoch, "inControlledShutdown": 1}
-    return MetadataRecord("BROKER_REGISTRATION_CHANGE_RECORD", 1, fields)
-
-
-def topic(*replicas: int) -> list[MetadataRecord]:
-    fields = {
-        "partitionId": 0, "topicId": TOPIC, "replicas": replicas, "isr": replicas, "removingReplicas": (),
-        "addingReplicas": (), "leader": replicas[0], "leaderEpoch": 0, "partitionEpoch": 0,
-    }  # fmt: skip
-    return [
-        MetadataRecord("TOPIC_RECORD", 0, {"name": "orders", "topicId": TOPIC}),
-        MetadataRecord("PARTITION_RECORD", 0, fields),
-    ]
-
-
-def change(**fields: Any) -> MetadataRecord:
-    return MetadataRecord("PARTITION_CHANGE_RECORD", 0, {"partitionId": 0, "topicId": TOPIC, **fields})

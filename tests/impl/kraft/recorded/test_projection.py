@@ -21,21 +21,8 @@ from impl.kraft.messages import (
 from impl.kraft.metadata.encoding import MetadataRecord
 from impl.kraft.records import RECOVERING
 from impl.kraft.tools.trace import traces_of
-from tests.impl.kraft.recorded.raw_run import (
-    FIRST,
-    NONE,
-    SECOND,
-    TOPIC,
-    RawRun,
-    alter,
-    altered,
-    change,
-    fenced,
-    heartbeat,
-    stopping,
-    topic,
-    unfenced,
-)
+from tests.impl.kraft.recorded.made_records import TOPIC, change, fenced, stopping, topic, unfenced
+from tests.impl.kraft.recorded.raw_run import FIRST, NONE, SECOND, RawRun, alter, altered, heartbeat
 from tests.impl.kraft.simulation.decided import judged
 
 FENCED = BrokerHeartbeatResponse(NONE, True, True)

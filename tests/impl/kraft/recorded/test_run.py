@@ -7,7 +7,8 @@ import pytest
 from impl.kraft.recorded.events import RawTraceError
 from impl.kraft.recorded.run import Decided, Elected, Looked, Run, Started, Stopping
 from impl.kraft.tools.trace import traces_of
-from tests.impl.kraft.recorded.raw_run import FIRST, SECOND, RawRun, alter, change, fenced, topic
+from tests.impl.kraft.recorded.made_records import change, fenced, topic
+from tests.impl.kraft.recorded.raw_run import FIRST, SECOND, RawRun, alter
 
 
 def test_what_happened_stands_in_its_order_and_brokers_count_from_zero() -> None:

@@ -14,44 +14,18 @@ from impl.kraft.recorded.records import numbered
 from impl.kraft.storage.batches import Record, RecordBatch
 from impl.kraft.storage.batches import encode as encode_batch
 from impl.kraft.storage.control import LeaderChange, leader_change
+from tests.impl.kraft.recorded.made_records import change, fenced, registered, topic, unfenced
 from tests.impl.kraft.server.decided_run import decisions, expired, operation, traces
 from tests.impl.kraft.simulation.decided import judged
 
 NODES = (11, 12)
 NUMBERS = {11: 0, 12: 1}
-TOPIC = UUID(int=1)
 JOURNAL = [Done(0, START, broker) for broker in range(len(NODES))]
 
 
-def registration(node: int, epoch: int) -> list[MetadataRecord]:
-    fields = {
-        "brokerId": node, "incarnationId": UUID(int=node), "brokerEpoch": epoch, "endPoints": (), "features": (),
-        "rack": None, "fenced": True,
-    }  # fmt: skip
-    return [MetadataRecord("REGISTER_BROKER_RECORD", 0, fields)]
-
-
-def fencing(kind: str, node: int, epoch: int) -> MetadataRecord:
-    return MetadataRecord(f"{kind}_BROKER_RECORD", 0, {"id": node, "epoch": epoch})
-
-
-def topic(replicas: tuple[int, ...]) -> list[MetadataRecord]:
-    fields = {
-        "partitionId": 0, "topicId": TOPIC, "replicas": replicas, "isr": replicas, "removingReplicas": (),
-        "addingReplicas": (), "leader": replicas[0], "leaderEpoch": 0, "partitionEpoch": 0,
-    }  # fmt: skip
-    return [
-        MetadataRecord("TOPIC_RECORD", 0, {"name": "orders", "topicId": TOPIC}),
-        MetadataRecord("PARTITION_RECORD", 0, fields),
-    ]
-
-
-def change(**fields: Any) -> MetadataRecord:
-    return MetadataRecord("PARTITION_CHANGE_RECORD", 0, {"partitionId": 0, "topicId": TOPIC, **fields})
-
-
 BEGIN = [
-    registration(11, 1), registration(12, 2), [fencing("UNFENCE", 11, 1)], [fencing("UNFENCE", 12, 2)], topic(NODES),
+    [registered(11, 1, UUID(int=11))], [registered(12, 2, UUID(int=12))], [unfenced(11, 1)], [unfenced(12, 2)],
+    topic(*NODES),
 ]  # fmt: skip
 
 
@@ -103,14 +77,14 @@ def test_what_was_asked_is_told_from_the_records() -> None:
     assert operation([change(leader=1)], still) == "electLeaders"
     assert operation([change(isr=(0,))], still) == ""
     assert operation([change()], still) == "", "a leader asks for the ISR that is there"
-    assert operation([numbered(fencing("FENCE", 11, 1), NUMBERS), change(leader=1)], still) == "processBrokerHeartbeat"
+    assert operation([numbered(fenced(11, 1), NUMBERS), change(leader=1)], still) == "processBrokerHeartbeat"
 
 
 @pytest.mark.parametrize(
     "decided",
     [
         [change(isr=(11,))],
-        [fencing("FENCE", 11, 1), change(isr=(12,), leader=12)],
+        [fenced(11, 1), change(isr=(12,), leader=12)],
         [change(replicas=(12,), isr=(12,), leader=12)],
     ],
     ids=["an ISR shrinks", "a leader is fenced", "a partition moves to who is in sync"],
@@ -123,7 +97,7 @@ def test_what_a_controller_may_decide_is_accepted(decided: list[MetadataRecord])
     "decided",
     [
         [change(isr=(12,))],
-        [fencing("FENCE", 11, 1)],
+        [fenced(11, 1)],
         [change(leader=12)],
         [change(isr=(11, 12), replicas=(12,), leader=12)],
     ],
