@@ -126,6 +126,12 @@ class Graph:
         self._owners: list[Any] = []
         self._is_passing = False  # what was just read can change, or rests on what can
 
+    def know(self, rules: Rules) -> None:
+        """Read further classes by rules, from now on."""
+        self._rules = {**self._rules, **rules}
+        self._plans.clear()
+        self._remembered.clear()
+
     def read(self, value: Any, context: Hashable = None) -> Structure:
         """The structure of a value and all that it holds. Raises UnreadableStateError."""
         if sum(map(len, self._remembered.values())) > MOST_REMEMBERED or len(self._remembered) > MOST_CONTEXTS:

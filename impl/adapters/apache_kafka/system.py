@@ -8,19 +8,20 @@ from uuid import UUID
 
 from checker.conform.graph import Elsewhere, Graph, LeftOut, Rules, plain
 from checker.conform.system import Ordinal, Receiver, Structure
-from impl.adapters.kraft.cluster import SESSION_TIMEOUT_MS, Cluster, ControllerHost
+from impl.adapters.kraft.cluster import LIKENESS, SESSION_TIMEOUT_MS, Cluster, ControllerHost
 from impl.adapters.kraft.core import ControllerCore, amended
 from impl.adapters.kraft.epoch_history import EpochHistory
 from impl.adapters.kraft.observed import controller_epoch, reached
 from impl.adapters.kraft.probes import receivers
 from impl.adapters.kraft.system import KraftUnderTest
+from impl.adapters.kraft.times import image_beside
 from impl.apache.controller import NS_PER_MS, ApacheController
 from impl.apache.jvm import Number, State
 from impl.apache.release import classes
 from impl.apache.wire import topic_of
 from impl.kraft.broker import Broker, BrokerSettings, ReplicaLog
 from impl.kraft.controller import ControllerSettings
-from impl.kraft.image import PartitionKey
+from impl.kraft.image import Image, PartitionKey
 from impl.kraft.snapshot import Snapshot
 
 REPLAYED = Elsewhere("the host's image, which is the replay of what the controller wrote")
@@ -29,9 +30,9 @@ REPLAYED = Elsewhere("the host's image, which is the replay of what the controll
 def meaning(number: Number, host: ControllerHost, graph: Graph) -> Structure:
     """What a number of a state decides."""
     kind, value, about = number
-    history: EpochHistory = graph.context.history
     if kind == "contact":
         return host.now_ms >= value // NS_PER_MS + SESSION_TIMEOUT_MS
+    history: EpochHistory = graph.context.history
     if value < 0:
         return value
     if kind == "registration offset" and value in amended(host.core).values():
@@ -56,8 +57,30 @@ def in_jvm(state: State, _: Any, graph: Graph) -> Structure:
     host = graph.owner(ControllerHost)
     if host.is_out_of_sight:
         return None
-    known = [(state.digest, state.numbers), *([state.reverted] if state.reverted is not None else [])]
-    return tuple((digest, tuple(meaning(number, host, graph) for number in numbers)) for digest, numbers in known)
+    return tuple(
+        (digest, tuple(meaning(number, host, graph) for number in numbers)) for digest, numbers in known(state)
+    )
+
+
+def known(state: State) -> list[tuple[str, tuple[Number, ...]]]:
+    """Digest and numbers of a state, and those of what would be left of it without the active role."""
+    return [(state.digest, state.numbers), *([state.reverted] if state.reverted is not None else [])]
+
+
+def distinguished(state: State, _: Any, graph: Graph) -> Structure:
+    """All that the objects in the JVM hold, but for times: those by what they decide."""
+    host = graph.owner(ControllerHost)
+    return tuple(
+        (digest, tuple(meaning(one, host, graph) if one.kind == "contact" else one for one in numbers))
+        for digest, numbers in known(state)
+    )
+
+
+def beside(value: Image, _: Any, graph: Graph) -> Structure:
+    return image_beside(value, graph.owner(ControllerHost), graph)
+
+
+LIKENESS.know({ApacheController: {"committed": beside, "speculative": beside, "state": distinguished}})
 
 
 class ApacheCore:

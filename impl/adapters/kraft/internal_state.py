@@ -139,4 +139,4 @@ def snapshot(cluster: Cluster) -> Hashable:
     taken = cluster.snapshot
     if taken is None:
         return None
-    return remembered(taken.memory, ("internal", cluster.marks), lambda: read(cluster, load_snapshot(taken.snapshot)))
+    return remembered(taken.memory, cluster.lens.hidden, lambda: read(cluster, load_snapshot(taken.snapshot)))

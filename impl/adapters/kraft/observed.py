@@ -199,7 +199,7 @@ def snapshot(cluster: Cluster) -> MetadataView | None:
     taken = cluster.snapshot
     if taken is None:
         return None
-    return remembered(taken.memory, "view", lambda: metadata(cluster, load_snapshot(taken.snapshot)))
+    return remembered(taken.memory, cluster.lens.view, lambda: metadata(cluster, load_snapshot(taken.snapshot)))
 
 
 def shutdown(host: ControllerHost, broker_id: int) -> ShutdownView | None:

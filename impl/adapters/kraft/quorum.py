@@ -11,7 +11,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checker.conform.system import Refusal
-from impl.adapters.kraft.cluster import Cluster, ControllerHost, Envelope, ProcessHost, Removal, Stable, Taken
+from impl.adapters.kraft.cluster import (
+    Cluster,
+    ControllerHost,
+    Envelope,
+    Log,
+    ProcessHost,
+    Removal,
+    Shape,
+    Stable,
+    Taken,
+)
 from impl.adapters.kraft.controllers import released
 from impl.adapters.kraft.core import ControllerCore
 from impl.adapters.kraft.deciding import Committed, decide
@@ -122,15 +132,21 @@ def fetch_batch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Ref
 def catch_up(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     """A standby fetches all that is committed and that it lacks."""
     voter = arguments["voter"].index
-    host = cluster.controllers[voter]
-    return cluster.with_controller(voter, following(cluster, host, host.core.copy()))
+    return following(cluster, voter, cluster.controllers[voter])
 
 
-def following(cluster: Cluster, host: ControllerHost, core: ControllerCore) -> ControllerHost:
-    """A standby with this core, which has replayed the log up to the high watermark, once it has replayed the rest."""
-    for batch in missing(cluster.log.batches, host.high_watermark):
+def following(cluster: Cluster, voter: int, host: ControllerHost) -> Cluster:
+    assert cluster.stable is not None
+    return cluster.with_controller(voter, caught_up(host, cluster.log, cluster.stable))
+
+
+@recalled
+def caught_up(host: ControllerHost, log: Log, stable: Stable) -> ControllerHost:
+    """A standby, which has replayed the log up to its high watermark, once it has replayed the rest."""
+    core = host.core.copy()
+    for batch in missing(log.batches, host.high_watermark):
         core.replay(batch)
-    return replace(host, core=core, image=cluster.committed, lags_since=None, high_watermark=cluster.committed.offset)
+    return replace(host, core=core, image=stable.image, lags_since=None, high_watermark=stable.image.offset)
 
 
 def missing(log: tuple[Batch, ...], offset: int) -> Iterable[Batch]:
@@ -177,7 +193,7 @@ def noticed(cluster: Cluster, voter: int) -> Cluster:
     """A controller hears that all is committed. An active one answers who waited for it, any other replays it."""
     host = cluster.controllers[voter]
     if not host.core.is_active:
-        return cluster.with_controller(voter, following(cluster, host, host.core.copy()))
+        return following(cluster, voter, host)
     cluster = cluster.with_controller(voter, replace(host, high_watermark=cluster.committed.offset))
     cluster, replies = decide(cluster, voter, Committed(cluster.log.batches[-1]))
     return released(cluster, voter, replies)
@@ -187,7 +203,13 @@ def noticed(cluster: Cluster, voter: int) -> Cluster:
 
 
 def write_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
-    return replace(cluster, snapshot=Taken(cluster.controllers[arguments["voter"].index].core.snapshot()))
+    return replace(cluster, snapshot=written(cluster.controllers[arguments["voter"].index]))
+
+
+@recalled
+def written(host: ControllerHost) -> Taken:
+    """The snapshot that a controller writes."""
+    return Taken(host.core.snapshot())
 
 
 def load_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -195,7 +217,11 @@ def load_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | R
     voter = arguments["voter"].index
     if cluster.snapshot is None:
         return Refusal("there is none")
-    snapshot = cluster.snapshot.snapshot
-    core = cluster.shape.controller(snapshot)
-    host = replace(cluster.controllers[voter], high_watermark=snapshot.offset)
-    return cluster.with_controller(voter, following(cluster, host, core))
+    core, offset = loaded(cluster.shape, cluster.snapshot), cluster.snapshot.snapshot.offset
+    return following(cluster, voter, replace(cluster.controllers[voter], core=core, high_watermark=offset))
+
+
+@recalled
+def loaded(shape: Shape, taken: Taken) -> ControllerCore:
+    """A standby that has a snapshot, and no more."""
+    return shape.controller(taken.snapshot)
