@@ -1,4 +1,4 @@
-"""A JVM that keeps states of released controllers, and takes steps from one to the next (`java/fencepost/Server.java`).
+"""A JVM that keeps states of released classes, and takes steps from one to the next (`java/fencepost/Server.java`).
 
 A state is a value: a step makes a new one. Each knows the commands that led to it, so that it can be made again in
 another process.
@@ -58,7 +58,7 @@ class State:
         self.version, self._parent, self._command = jvm.version, parent, command
         self.number: int = answer["state"]
         self.digest, self.numbers = digest_and_numbers(answer)
-        self.sessions = {one[0]: Session(*one[1:]) for one in answer["sessions"]}
+        self.sessions = {one[0]: Session(*one[1:]) for one in answer.get("sessions", ())}
         self.answer = answer
 
     def __del__(self) -> None:
@@ -90,7 +90,7 @@ class State:
 
         Kafka keeps that beside the newest state, in memory, and goes back to it (`SnapshotRegistry`).
         """
-        if not self.answer["pending"]:
+        if not self.answer.get("pending"):
             return None
         return digest_and_numbers(self._jvm.ask({"kind": "reverted", "state": self.number}))
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from impl.apache.jvm import Jvm
-from impl.apache.lifecycle import KafkaLifecycle
+from impl.apache.lifecycle import OpenLifecycle, configs_of
 from impl.kraft.broker import Broker, BrokerSettings, BrokerState, FetchRequest, FetchResponse, InMemoryReplicaLog
 from impl.kraft.broker.core import BrokerRequest, BrokerResponse
 from impl.kraft.broker.fetch import PartitionFollower
@@ -75,7 +75,7 @@ class KafkaBroker(Broker):
         forgetful: at which partition epoch it has dropped a change of the ISR that is under way.
         """
         super().__init__(settings, incarnation_id)
-        self.lifecycle = KafkaLifecycle(jvm, self, clock_ms)
+        self.lifecycle = OpenLifecycle(jvm, self, clock_ms)
         self._jvm, self._clock_ms = jvm, clock_ms
         self._names: dict[PartitionKey, str] = {}
         self._told_brokers: list[Mapping[str, Any]] = []
@@ -86,7 +86,7 @@ class KafkaBroker(Broker):
         self.forgetful: dict[PartitionKey, int] = {}
         self._asked: Asked | None = None
         folder.mkdir(exist_ok=True)
-        answer = self._ask("open", configs=_configs(settings, folder, session_ms))
+        answer = self._ask("open", configs=configs_of(settings, folder, session_ms))
         for told in answer["logs"]:
             key = decode_id(told["topicId"]), told["partition"]
             self._names[key] = told["topic"]
@@ -299,24 +299,6 @@ class KafkaBroker(Broker):
         }
         _, effects = self._step("fetched", **self._named(request.key), **_told_fetch(request), **answer)
         assert not effects
-
-
-def _configs(settings: BrokerSettings, folder: Path, session_ms: int) -> Mapping[str, Any]:
-    return {
-        "process.roles": "broker",
-        "node.id": settings.broker_id,
-        "controller.quorum.voters": "0@localhost:9093",
-        "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-        "listeners": "PLAINTEXT://localhost:9092",
-        "log.dirs": str(folder),
-        "log.index.size.max.bytes": 4096,
-        "broker.heartbeat.interval.ms": settings.heartbeat_interval_ms,
-        "broker.session.timeout.ms": session_ms,
-        "initial.broker.registration.timeout.ms": settings.initial_registration_timeout_ms,
-        "replica.lag.time.max.ms": settings.replica_lag_time_max_ms,
-        "replica.fetch.backoff.ms": 0,
-    }
 
 
 def _entries(batches: Iterable[Mapping[str, Any]]) -> tuple[LogEntry, ...]:

@@ -120,6 +120,9 @@ class Design:
     finds_uncommitted_topics: bool = True
     """An operator may delete a topic as soon as its controller has decided to create it. Kafka looks names and ids up
     in what is committed (QuorumController.findTopicIds), and knows of no such topic before."""
+    own_image_ends_start: bool = True
+    """A broker leaves STARTING once its own image has what is committed. Kafka's does once a heartbeat's reply says
+    that it has caught up with its registration (BrokerLifecycleManager.BrokerHeartbeatResponseEvent.run)."""
     superseded_stops: bool = True
     "A process that sees its id registered at another broker epoch no longer acts as a replica."
     stale_process_stops: bool = True
@@ -369,11 +372,11 @@ KAFKA_3_9 = {
     "removed_keep_order": False,
     "fences_once": False,
     "finds_uncommitted_topics": False,
+    "own_image_ends_start": False,
 }
 """Apache Kafka 3.9, with what driving 4.3 has shown and the code of 3.9.2 has, too."""
-BROKERS_SIDE = (
-    "stale_process_stops", "superseded_stops", "known_record_settles_nothing", "repeats_after_errors",
-)  # fmt: skip
+OF_LIFECYCLE = ("stale_process_stops", "own_image_ends_start")
+BROKERS_SIDE = (*OF_LIFECYCLE, "superseded_stops", "known_record_settles_nothing", "repeats_after_errors")
 KAFKA_4_3 = {
     **SHIPPED,
     "expired_session": True,
@@ -387,6 +390,7 @@ KAFKA_4_3 = {
     "failover_knows_shutdowns": False,
     "fences_once": False,
     "finds_uncommitted_topics": False,
+    "own_image_ends_start": False,
     "kafka_19975": True,
     "removed_addition_is_dropped": False,
     "removed_keep_order": False,
@@ -402,6 +406,11 @@ KAFKA_4_0 = {**KAFKA_4_1, "failover_starts_leases": True}
 def controller_of(release: dict[str, bool]) -> dict[str, bool]:
     """The controller of a release, and brokers with every guard in force."""
     return {name: value for name, value in release.items() if name not in BROKERS_SIDE}
+
+
+def lifecycle_of(release: dict[str, bool]) -> dict[str, bool]:
+    """The controller of a release, and its brokers as far as they register, recover and shut down."""
+    return {**controller_of(release), **{name: release[name] for name in OF_LIFECYCLE}}
 
 
 DRAFT = {
@@ -430,6 +439,7 @@ SETTINGS = {
     "kafka_4_2_controller": controller_of(KAFKA_4_2),
     "kafka_4_3": KAFKA_4_3,
     "kafka_4_3_controller": controller_of(KAFKA_4_3),
+    "kafka_4_3_lifecycle": lifecycle_of(KAFKA_4_3),
     "draft": DRAFT,
 }
 """`shipped` is the newest release that was read; a setting is named for each release, too."""

@@ -6,7 +6,7 @@ the `late` copy is the one whose connection its sender has given up: nobody wait
 the connection of its request, which goes with the process that opened it; so replies under way are kept with the
 process that waits for them.
 Leaves out: cluster id, listeners, features and rack of a registration (none of them can differ here),
-IsCaughtUp (no broker acts on it here), and fetch requests (see `replica`).
+IsCaughtUp (only a reply that says so reaches a broker that starts), and fetch requests (see `replica`).
 """
 
 from __future__ import annotations

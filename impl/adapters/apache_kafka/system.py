@@ -17,6 +17,7 @@ from impl.adapters.kraft.system import KraftUnderTest
 from impl.adapters.kraft.times import image_beside
 from impl.apache.controller import NS_PER_MS, ApacheController
 from impl.apache.jvm import Number, State
+from impl.apache.lifecycle import BrokerOfKafkas, KeptLifecycle
 from impl.apache.release import classes
 from impl.apache.wire import topic_of
 from impl.kraft.broker import Broker, BrokerSettings, ReplicaLog
@@ -69,18 +70,31 @@ def known(state: State) -> list[tuple[str, tuple[Number, ...]]]:
 
 def distinguished(state: State, _: Any, graph: Graph) -> Structure:
     """All that the objects in the JVM hold, but for times: those by what they decide."""
-    host = graph.owner(ControllerHost)
-    return tuple(
-        (digest, tuple(meaning(one, host, graph) if one.kind == "contact" else one for one in numbers))
-        for digest, numbers in known(state)
-    )
+
+    def told(one: Number) -> Structure:
+        return meaning(one, graph.owner(ControllerHost), graph) if one.kind == "contact" else one
+
+    return tuple((digest, tuple(map(told, numbers))) for digest, numbers in known(state))
 
 
 def beside(value: Image, _: Any, graph: Graph) -> Structure:
     return image_beside(value, graph.owner(ControllerHost), graph)
 
 
-LIKENESS.know({ApacheController: {"committed": beside, "speculative": beside, "state": distinguished}})
+def of_lifecycle(state: State | None, _: Any, graph: Graph) -> Structure:
+    """All that the objects of a broker's lifecycle hold, where the one number is its broker epoch."""
+    if state is None:
+        return None
+    epochs = [one.value for one in state.numbers]
+    return state.digest, tuple(one if one < 0 else graph.context.history.broker_epoch(one) for one in epochs)
+
+
+LIKENESS.know(
+    {
+        ApacheController: {"committed": beside, "speculative": beside, "state": distinguished},
+        KeptLifecycle: {"in_jvm": lambda state, _, graph: None if state is None else distinguished(state, _, graph)},
+    }
+)
 
 
 class ApacheCore:
@@ -115,6 +129,24 @@ class ApacheCore:
         self, settings: BrokerSettings, incarnation_id: UUID, disk: Mapping[PartitionKey, ReplicaLog] | None = None
     ) -> Broker:
         return Broker(settings, incarnation_id, disk)
+
+
+class WithLifecycles(ApacheCore):
+    """Released controllers, and brokers of ours whose dealings with them are those of released ones."""
+
+    rules: ClassVar[Rules] = {
+        **ApacheCore.rules,
+        KeptLifecycle: {
+            "in_jvm": of_lifecycle,
+            "number": LeftOut("of the one request in flight"),
+            "version": plain,
+        },
+    }
+
+    def broker(
+        self, settings: BrokerSettings, incarnation_id: UUID, disk: Mapping[PartitionKey, ReplicaLog] | None = None
+    ) -> Broker:
+        return BrokerOfKafkas(self._version, settings, incarnation_id, disk)
 
 
 class ApacheUnderTest(KraftUnderTest):

@@ -84,6 +84,11 @@ def amended(core: ControllerCore) -> Mapping[int, int]:
     return getattr(core, "amended", {})
 
 
+def starts_by_reply(core: BrokerCore) -> bool:
+    """The broker leaves STARTING when the reply to a heartbeat says that it has caught up."""
+    return getattr(core.lifecycle, "STARTS_BY_REPLY", False)
+
+
 class BrokerCore(Protocol):
     """A broker process, as `impl.kraft.broker.Broker` documents it."""
 

@@ -31,14 +31,17 @@ from impl.adapters.kraft.core import Core
 from impl.adapters.kraft.deciding import decide
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory, replayed
 from impl.adapters.kraft.quorum import stepped_down
-from impl.adapters.kraft.running import run
+from impl.adapters.kraft.running import begun
 from impl.adapters.kraft.values import Call, replace
+from impl.kraft.broker import BrokerState
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
-from impl.kraft.messages import BrokerRegistrationResponse
+from impl.kraft.messages import BrokerHeartbeatResponse, BrokerRegistrationResponse, Response
 from impl.kraft.records import NO_LEADER, Batch, PartitionRecord, Record, RegisterBrokerRecord, TopicRecord
 
 FIRST_EPOCH = 1
+CAUGHT_UP = BrokerHeartbeatResponse(ErrorCode.NONE, is_caught_up=True, is_fenced=False)
+"""The answer to the first heartbeat of one that starts, which wants the fence, and would get it of the controller."""
 
 
 def begin(core: Core, constants: Mapping[str, Any], state: Any) -> Cluster:
@@ -152,13 +155,14 @@ def standby(shape: Shape, log: tuple[Batch, ...]) -> ControllerHost:
 def running(cluster: Cluster, place: int, registrations: Any) -> Cluster:
     """The cluster once the process at this place runs, which is registered and unfenced already."""
     incarnation = next(one.incarnation.value for b, one in registrations.items() if b.index == place)
-    core = cluster.shape.broker(place, incarnation)
-    host, _ = run(ProcessHost(core), Call("start"))
-    cluster = cluster.with_process(place, host)
+    cluster = cluster.with_process(place, begun(cluster.shape.broker(place, incarnation)))
     who = {"process": SimpleNamespace(index=place)}
     cluster = told_its_epoch(cluster, processes.send_registration(cluster, who, None))
     cluster = done(processes.receive_reply(cluster, who, None))
     cluster = done(processes.apply_metadata(cluster, who, None))
+    if cluster.processes[place].broker.state == BrokerState.STARTING:
+        cluster = answered(cluster, processes.send_heartbeat(cluster, who, None), CAUGHT_UP)
+        cluster = done(processes.receive_reply(cluster, who, None))
     cluster = done(processes.finish_recovery(cluster, who, None))
     cluster = exchanged(cluster, processes.send_heartbeat(cluster, who, None))
     return done(processes.receive_reply(cluster, who, None))
@@ -173,10 +177,14 @@ def done(after: Cluster | Refusal) -> Cluster:
 def told_its_epoch(before: Cluster, sent: Cluster | Refusal) -> Cluster:
     """The cluster once the sender of this registration has its answer. The log has the registration already."""
     cluster = done(sent)
-    envelope = cluster.lifecycle[-1]
-    held = cluster.committed.registrations[envelope.request.broker_id]
-    response = BrokerRegistrationResponse(ErrorCode.NONE, held.broker_epoch)
-    return processes.answered(replace(cluster, lifecycle=before.lifecycle), envelope, response)
+    held = cluster.committed.registrations[cluster.lifecycle[-1].request.broker_id]
+    return answered(before, sent, BrokerRegistrationResponse(ErrorCode.NONE, held.broker_epoch))
+
+
+def answered(before: Cluster, sent: Cluster | Refusal, response: Response) -> Cluster:
+    """The cluster once the request that was just sent has an answer. No controller has heard of it."""
+    cluster = done(sent)
+    return processes.answered(replace(cluster, lifecycle=before.lifecycle), cluster.lifecycle[-1], response)
 
 
 def exchanged(before: Cluster, sent: Cluster | Refusal) -> Cluster:

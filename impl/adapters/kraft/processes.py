@@ -9,7 +9,7 @@ from checker.conform.system import Refusal
 from impl.adapters.kraft import reply_rules
 from impl.adapters.kraft.cluster import Answer, Cluster, ControllerHost, Envelope, Log, ProcessHost, Shape, put
 from impl.adapters.kraft.core import BrokerCore, amended
-from impl.adapters.kraft.running import deliver, fire_at, left_on_disk, moves, run, settled, without_answer
+from impl.adapters.kraft.running import begun, deliver, fire_at, left_on_disk, moves, run, settled, without_answer
 from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.broker import BrokerState, Due
 from impl.kraft.broker.timers import due_for
@@ -33,8 +33,7 @@ def start(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
 
 @recalled
 def started(shape: Shape, place: int, host: ProcessHost, incarnation: int) -> ProcessHost:
-    core = shape.broker(place, incarnation, left_on_disk(host))
-    return run(ProcessHost(core, controller=host.controller), Call("start"))[0]
+    return begun(shape.broker(place, incarnation, left_on_disk(host)), host.controller)
 
 
 @recalled

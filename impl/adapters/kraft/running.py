@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from impl.adapters.kraft.cluster import Answer, Disk, ProcessHost, Timer
-from impl.adapters.kraft.core import BrokerCore
+from impl.adapters.kraft.core import BrokerCore, starts_by_reply
 from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.broker import BrokerState
 from impl.kraft.broker.replica_log import InMemoryReplicaLog
@@ -39,6 +39,14 @@ def run(
     return replace(host, core=core, timers=timers, now_ms=now_ms), sent
 
 
+def begun(core: BrokerCore, controller: int = 0) -> ProcessHost:
+    """A process that has started. What it sends at once is lost, and given up: it sends that again."""
+    host, sent = run(ProcessHost(core, controller=controller), Call("start"))
+    for send in sent:
+        host = deliver(host, send.request, None)
+    return host
+
+
 def fire_at(host: ProcessHost, timer: Timer) -> tuple[ProcessHost, list[Send]] | None:
     """Fire a timer of a broker, as late as it is due. None: it is not set."""
     at_ms = host.timers.get(timer)
@@ -62,14 +70,20 @@ def asks_still(host: ProcessHost, answer: Answer) -> bool:
     if isinstance(request, AlterPartitionRequest):
         leader = host.broker.leaders.get((request.topic_id, request.partition_id))
         return leader is not None and leader.pending_change == request
-    return moves(response, is_recovering=host.broker.state == BrokerState.RECOVERY)
+    state = host.broker.state
+    is_starting = state == BrokerState.STARTING and starts_by_reply(host.broker)
+    return moves(response, is_recovering=state == BrokerState.RECOVERY, is_starting=is_starting)
 
 
-def moves(response: Response | None, *, is_recovering: bool) -> bool:
-    """A response to a registration or heartbeat is more than that the lease was renewed."""
+def moves(response: Response | None, *, is_recovering: bool, is_starting: bool = False) -> bool:
+    """A response to a registration or heartbeat is more than that the lease was renewed.
+
+    is_starting: and the broker waits to be told that it has caught up.
+    """
     if not isinstance(response, BrokerHeartbeatResponse) or response.error != ErrorCode.NONE:
         return True
-    return response.should_shut_down or (is_recovering and not response.is_fenced)
+    ends_start = is_starting and response.is_caught_up
+    return response.should_shut_down or ends_start or (is_recovering and not response.is_fenced)
 
 
 def without_answer(host: ProcessHost, key: PartitionKey) -> ProcessHost:

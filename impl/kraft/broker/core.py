@@ -99,7 +99,7 @@ class Broker:
 
     def copy(self) -> Broker:
         """A broker that runs on independently of the original."""
-        other = Broker.__new__(Broker)
+        other = type(self).__new__(type(self))
         other.settings, other.lifecycle = self.settings, replace(self.lifecycle)
         other.image, other.applied_offset = self.image.copy(), self.applied_offset
         other.logs = {key: log.copy() for key, log in self.logs.items()}
@@ -231,12 +231,15 @@ class Broker:
     def _publish(self, changed: Iterable[PartitionKey], now_ms: int) -> Effects:
         """Make the replicas what the image says, as far as it changed.
 
-        While the broker is STARTING, nothing is made of an image that may still lack what there is. Afterwards the
-        image must have the broker at its own broker epoch. If it has another or none, the image is too old, or this
-        process is superseded: it neither leads nor follows.
+        While the broker is STARTING, nothing is made of an image that may still lack what there is.
         """
-        if self.state == BrokerState.STARTING:
-            return []
+        return [] if self.state == BrokerState.STARTING else self._act_on_image(changed, now_ms)
+
+    def _act_on_image(self, changed: Iterable[PartitionKey], now_ms: int) -> Effects:
+        """Act on an image that has the broker at its own broker epoch.
+
+        If it has another or none, the image is too old, or this process is superseded: it neither leads nor follows.
+        """
         registration = self.image.registrations.get(self.broker_id)
         if registration is None or registration.broker_epoch != self.broker_epoch:
             self.applied_offset = -1

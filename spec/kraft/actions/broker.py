@@ -132,7 +132,9 @@ def receive_heartbeat_reply(s: Cluster, process: Process) -> None:
     reply = require_some(broker.reply)
     require(isinstance(reply, HeartbeatReply) and not is_deferred(broker.deferral))
     assert isinstance(reply, HeartbeatReply)
-    if broker.state == BrokerState.RECOVERY and not reply.is_fenced:
+    if broker.state == BrokerState.STARTING and reply.error == Error.NONE:
+        broker.state = BrokerState.RECOVERY
+    elif broker.state == BrokerState.RECOVERY and not reply.is_fenced:
         broker.state = BrokerState.RUNNING
     if broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN and reply.should_shut_down:
         broker.state = BrokerState.SHUTTING_DOWN
@@ -265,9 +267,10 @@ def apply_previous_metadata(s: Cluster, process: Process) -> None:
 def with_image(s: Cluster, process: Process, image: Metadata, caught_up: bool, lag: int) -> BrokerProcess:
     """The process once it leads, follows and lists brokers as an image says that is newer than its own."""
     broker = s.processes[process]
+    is_starting = broker.state == BrokerState.STARTING
     return replace(
         broker,
-        state=BrokerState.RECOVERY if broker.state == BrokerState.STARTING else broker.state,
+        state=BrokerState.RECOVERY if is_starting and Design.own_image_ends_start else broker.state,
         caught_up=caught_up,
         applied=image.offset,
         lag=lag,

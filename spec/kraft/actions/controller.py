@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from checker.lang import Map, MemberOf, Option, action, fresh, replace, require, require_some
-from spec.kraft.actions.shutdown import BrokerControlState, next_broker_state, with_reports
+from spec.kraft.actions.shutdown import BrokerControlState, next_broker_state, reaches_registration, with_reports
 from spec.kraft.decisions.log import appended, can_decide, deferred, with_empty_batch
 from spec.kraft.decisions.membership import (
     both_replayed,
@@ -162,6 +162,7 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
             sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True, should_shut_down=False)
     else:
         next_state = next_broker_state(controller, registration, broker, request)
+        is_caught_up = reaches_registration(registration, request)
         controller.expired_leases -= {broker}
         controller.checks_leases = True
         controller.shutdowns = with_reports(controller.shutdowns, broker, request.applied)
@@ -184,17 +185,20 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
             ):
                 controller.log = with_empty_batch(controller)
         if awaits_reply:
-            sender.reply = heartbeat_reply(sender, next_state, not is_unfenced(controller.image, broker))
+            sender.reply = heartbeat_reply(sender, next_state, not is_unfenced(controller.image, broker), is_caught_up)
     controller.log = appended(controller, before)
     if awaits_reply and sender.reply is not None:
         sender.deferral = deferred(controller, voter, sender.reply.error)
     s.lifecycle = s.lifecycle.remove(request)
 
 
-def heartbeat_reply(sender: BrokerProcess, state: BrokerControlState, is_fenced: bool) -> Option[LifecycleReply]:
+def heartbeat_reply(
+    sender: BrokerProcess, state: BrokerControlState, is_fenced: bool, is_caught_up: bool
+) -> Option[LifecycleReply]:
     """The reply to a heartbeat of which the sender awaits one. One that moves no broker is not sent."""
     should_shut_down = state == BrokerControlState.SHUTDOWN_NOW
-    if should_shut_down or (sender.state == BrokerState.RECOVERY and not is_fenced):
+    ends_start = sender.state == BrokerState.STARTING and is_caught_up and not Design.own_image_ends_start
+    if should_shut_down or ends_start or (sender.state == BrokerState.RECOVERY and not is_fenced):
         return HeartbeatReply(Error.NONE, is_fenced, should_shut_down)
     return sender.reply
 

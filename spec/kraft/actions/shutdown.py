@@ -65,9 +65,14 @@ def may_be_unfenced(image: Metadata, registration: Registration, request: Heartb
     """A fenced broker's image must reach its own registration, as amended, and it must not be on its way out."""
     if Design.shutdown_is_final and registration.in_controlled_shutdown:
         return False
-    if not request.caught_up or not all(has_applied(request.applied, offset) for offset in registration.amended):
+    if not reaches_registration(registration, request):
         return False
     return Design.kafka_13959 or request.applied == image.offset
+
+
+def reaches_registration(registration: Registration, request: Heartbeat) -> bool:
+    """The image of a broker reaches its registration, as amended (Kafka: ReplicationControlManager, isCaughtUp)."""
+    return request.caught_up and all(has_applied(request.applied, offset) for offset in registration.amended)
 
 
 def has_applied(applied: Option[MetadataOffset], offset: MetadataOffset) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import invariant, transition_invariant, witness
+from spec.kraft.design import Design
 from spec.kraft.messages import HeartbeatReply, RegisterReply
 from spec.kraft.metadata import newest_registration
 from spec.kraft.processes import BrokerProcess
@@ -30,7 +31,7 @@ def fits_state(broker: BrokerProcess) -> bool:
     if is_registered and isinstance(broker.reply, RegisterReply):
         return False
     if broker.state == BrokerState.STARTING:
-        return broker.wants_fence and not broker.caught_up
+        return broker.wants_fence and not (broker.caught_up and Design.own_image_ends_start)
     if broker.state == BrokerState.RECOVERY:
         return broker.wants_fence or is_registered
     return is_registered and broker.caught_up and not broker.wants_fence

@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Keeps states of controllers, and takes steps from one to the next.
+ * Keeps states of controllers and of brokers' lifecycles, and takes steps from one to the next.
  *
  * A step of a state makes a new one and leaves the old one as it is; states that are not needed any more are dropped by
  * name.
@@ -32,7 +32,7 @@ import java.util.Map;
 final class Server {
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
-    private final Map<Integer, Node> states = new HashMap<>();
+    private final Map<Integer, Object> states = new HashMap<>();
     private int made;
 
     public static void main(String[] arguments) throws IOException {
@@ -66,19 +66,32 @@ final class Server {
                 command.get("minInsyncReplicas").intValue());
             return told(node);
         }
-        Node before = states.get(command.get("state").intValue());
+        if (kind.equals("create lifecycle")) {
+            return kept(Release.lifecycle(command), JSON.objectNode());
+        }
+        Object before = states.get(command.get("state").intValue());
         if (kind.equals("describe")) {
             return JSON.objectNode().put("text", Structure.of(before).text());
         }
-        if (kind.equals("reverted")) {
-            Node reverted = DeepCopy.of(before);
-            reverted.resign();
-            return put(JSON.objectNode(), Structure.of(reverted));
+        Object state = DeepCopy.of(before);
+        if (state instanceof Stepped stepped) {
+            return kept(stepped, stepped.step(command));
         }
-        Node node = DeepCopy.of(before);
+        Node node = (Node) state;
+        if (kind.equals("reverted")) {
+            node.resign();
+            return put(JSON.objectNode(), Structure.of(node));
+        }
         node.time.nowMs = command.get("nowMs").longValue();
         take(node, kind, command);
         return told(node);
+    }
+
+    /** A new state, and what its driver is told of it. */
+    private ObjectNode kept(Object state, ObjectNode answer) {
+        put(answer, Structure.of(state));
+        states.put(++made, state);
+        return answer.put("state", made);
     }
 
     private void take(Node node, String kind, JsonNode command) {
@@ -132,12 +145,11 @@ final class Server {
                 waiting.addArray().add(number).add(one.offset()).add(one.content());
             }
         });
-        put(answer, Structure.of(node)).put("pending", node.log.pending.size());
+        answer.put("pending", node.log.pending.size());
         ArrayNode sessions = answer.putArray("sessions");
         Inside.sessions(node.controller).forEach(one -> sessions.addArray()
             .add(one.brokerId()).add(one.contactNs()).add(one.metadataOffset()).add(one.shutdownOffset()));
-        states.put(++made, node);
-        return answer.put("state", made);
+        return kept(node, answer);
     }
 
     private static ObjectNode put(ObjectNode answer, Structure structure) {

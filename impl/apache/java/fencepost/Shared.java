@@ -1,6 +1,7 @@
 package fencepost;
 
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.controller.QuorumFeatures;
@@ -10,7 +11,7 @@ import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.fault.FaultHandler;
 
-/** What copies of a controller share: it never changes, or decides nothing. */
+/** What copies share: it never changes, or decides nothing. */
 final class Shared {
     private static final ClassValue<Boolean> IS_SHARED = new ClassValue<>() {
         @Override
@@ -21,7 +22,7 @@ final class Shared {
     /** Values; records of the log, which are not changed once they are made; and what only reports. */
     private static final Class<?>[] KINDS = {
         String.class, Number.class, Boolean.class, Character.class, Enum.class, Class.class, Uuid.class,
-        ApiMessage.class, ApiMessageAndVersion.class,
+        ApiMessage.class, ApiMessageAndVersion.class, AbstractConfig.class,
         LogContext.class, QuorumControllerMetrics.class, KafkaConfigSchema.class, BootstrapMetadata.class,
         QuorumFeatures.class, FaultHandler.class,
     };

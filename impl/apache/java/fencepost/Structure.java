@@ -21,7 +21,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * The state of a controller, derived from its objects: every field of every object that can be reached.
+ * The state of a controller, or of a broker's lifecycle, derived from its objects: every field of every object that can be reached.
  *
  * It is a text in which numbers of the log and times are left blank, and those numbers, each with what it is: whoever
  * compares states decides when two of them mean the same. A field of which nothing is said here is in the text as it is.
@@ -41,7 +41,8 @@ final class Structure {
         Map.entry("QuorumController.curClaimEpoch", "controller epoch"),
         Map.entry("OffsetControlManager.lastCommittedEpoch", "controller epoch"),
         Map.entry("PartitionRegistration.leaderEpoch", "leader epoch"),
-        Map.entry("PartitionRegistration.partitionEpoch", "partition epoch")
+        Map.entry("PartitionRegistration.partitionEpoch", "partition epoch"),
+        Map.entry("BrokerLifecycleManager.brokerEpoch", "broker epoch")
     );
 
     /** Fields that decide nothing, or are seen elsewhere, and why. */
@@ -61,7 +62,10 @@ final class Structure {
         Map.entry("OffsetControlManager.lastStableOffset", "see offsets"),
         Map.entry("OffsetControlManager.nextWriteOffset", "see offsets"),
         Map.entry("ReplicationControlManager.globalPartitionCount", "a metric"),
-        Map.entry("StripedReplicaPlacer.random", "no replicas are placed: each request assigns them")
+        Map.entry("StripedReplicaPlacer.random", "no replicas are placed: each request assigns them"),
+        Map.entry("BrokerLifecycleManager.incarnationId", "drawn; the process under test has its own"),
+        Map.entry("Lifecycle.appliedOffset", "it is told anew before it is asked for"),
+        Map.entry("Lifecycle.requests", "empty between two steps")
     );
 
     private record Part(String name, String kind, long offset, Class<?> type) {
@@ -92,17 +96,17 @@ final class Structure {
     private final StringBuilder text = new StringBuilder();
     private final List<Number> numbers = new ArrayList<>();
     private final IdentityHashMap<Object, Integer> seen = new IdentityHashMap<>();
-    private final Node node;
+    private final Object root;
     private String topic = "";
     private String partition = "";
 
-    private Structure(Node node) {
-        this.node = node;
+    private Structure(Object root) {
+        this.root = root;
     }
 
-    static Structure of(Node node) {
-        Structure made = new Structure(node);
-        made.read(node, null);
+    static Structure of(Object root) {
+        Structure made = new Structure(root);
+        made.read(root, null);
         return made;
     }
 
@@ -228,7 +232,7 @@ final class Structure {
         long stable = field(manager, "lastStableOffset");
         long next = field(manager, "nextWriteOffset");
         text.append("committed - stable=").append(committed - stable);
-        text.append(" next=").append(next < 0 ? "none" : String.valueOf(next - node.log.endOffset));
+        text.append(" next=").append(next < 0 ? "none" : String.valueOf(next - ((Node) root).log.endOffset));
     }
 
     static long field(Object object, String name) {

@@ -17,7 +17,6 @@ final class Channel implements NodeToControllerChannelManager {
     private final ManualTime time;
     private final BiConsumer<Integer, AbstractRequest> told;
     private final Map<Integer, ControllerRequestCompletionHandler> sent = new HashMap<>();
-    private int number;
 
     Channel(ManualTime time, BiConsumer<Integer, AbstractRequest> told) {
         this.time = time;
@@ -38,7 +37,8 @@ final class Channel implements NodeToControllerChannelManager {
         AbstractRequest.Builder<? extends AbstractRequest> request,
         ControllerRequestCompletionHandler handler
     ) {
-        sent.put(++number, handler);
+        int number = sent.keySet().stream().max(Integer::compare).orElse(0) + 1;
+        sent.put(number, handler);
         told.accept(number, request.build());
     }
 

@@ -28,11 +28,13 @@ final class Lifecycle implements Stepped {
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
     private final BrokerLifecycleManager manager;
+    private final ManualTime time;
     private final Channel channel;
     private ArrayNode requests = JSON.arrayNode();
     private long appliedOffset;
 
     Lifecycle(KafkaConfig config, ManualTime time) {
+        this.time = time;
         this.channel = new Channel(time, this::tell);
         Uuid directory = new Uuid(1L << 32, 1);
         this.manager = new BrokerLifecycleManager(config, time, "", Map.of(config.logDirs().get(0), directory));
@@ -44,6 +46,7 @@ final class Lifecycle implements Stepped {
 
     @Override
     public ObjectNode step(JsonNode command) {
+        time.nowMs = command.get("nowMs").longValue();
         appliedOffset = command.get("appliedOffset").longValue();
         switch (command.get("kind").textValue()) {
             case "start" -> manager.start(
@@ -55,7 +58,7 @@ final class Lifecycle implements Stepped {
             default -> throw new IllegalArgumentException("no step is called " + command.get("kind"));
         }
         manager.eventQueue().drain();
-        ObjectNode told = JSON.objectNode().put("state", manager.state().value()).put("brokerEpoch", manager.brokerEpoch());
+        ObjectNode told = JSON.objectNode().put("brokerState", manager.state().value()).put("brokerEpoch", manager.brokerEpoch());
         told.set("requests", requests);
         requests = JSON.arrayNode();
         ObjectNode timers = told.putObject("timers");

@@ -4,11 +4,9 @@ import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 
 import java.util.ArrayDeque;
-import java.util.Collections;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
-import java.util.WeakHashMap;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 
@@ -28,17 +26,16 @@ public final class KafkaEventQueue implements Scheduling {
         }
     }
 
-    /** By queue, what runs last. No field of a queue: it is in no state. */
-    private static final Map<KafkaEventQueue, Event> LAST = Collections.synchronizedMap(new WeakHashMap<>());
-
     private final ArrayDeque<Event> ready = new ArrayDeque<>();
     private final TreeMap<String, Deferred> deferred = new TreeMap<>();
+    /** What runs last, of a queue that is shut down. */
+    private Event last;
 
     public KafkaEventQueue(Time time, LogContext logContext, String threadNamePrefix) {
     }
 
     public KafkaEventQueue(Time time, LogContext logContext, String threadNamePrefix, Event cleanupEvent) {
-        LAST.put(this, cleanupEvent);
+        last = cleanupEvent;
     }
 
     public KafkaEventQueue(
@@ -103,10 +100,10 @@ public final class KafkaEventQueue implements Scheduling {
 
     @Override
     public void beginShutdown(String source) {
-        Event last = LAST.remove(this);
         if (last != null) {
             deferred.clear();
             ready.addLast(last);
+            last = null;
         }
     }
 
