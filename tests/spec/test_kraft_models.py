@@ -42,9 +42,10 @@ NO_GUARDS = {
     "fences_once",
     "finds_uncommitted_topics",
     "removed_keep_order",
+    "own_image_ends_start",
 }
-"""Off, a broker is unfenced or shuts down later, replicas are sorted, a batch is written that changes nothing, or a
-topic cannot be deleted yet, and nothing breaks: Kafka has it so."""
+"""Off, a broker is unfenced, shuts down or recovers later, replicas are sorted, a batch is written that changes nothing,
+or a topic cannot be deleted yet, and nothing breaks: Kafka has it so."""
 
 
 def test_every_switch_is_pinned_off() -> None:

@@ -1,8 +1,9 @@
 """Every model of KIP-631 explored together with a released controller: what conforms, and where it does otherwise.
 
-    python -m tests.impl.apache.models [--release VERSION] [--seconds S] [--done FILE] [MODEL ...]
+    python -m tests.impl.apache.models [--release VERSION] [--lifecycles] [--seconds S] [--done FILE] [MODEL ...]
 
-A model gets so many seconds at most (300), on one core. With `--done FILE` the file keeps a line for each, and a model
+A model gets so many seconds at most (300), on one core. With `--lifecycles` the brokers' are those of the release, too.
+With `--done FILE` the file keeps a line for each, and a model
 that has one is not explored again; one that Ctrl-C stops has none. Exit codes: 0 nothing diverges, 1 something does, 3
 stopped before the end.
 """
@@ -28,12 +29,13 @@ NOT_DRIVEN = "not driven"
 """The verdict on a model that the adapter has no steps for."""
 
 
-def explored(model: str, version: str, seconds: float) -> dict[str, Any]:
+def explored(model: str, version: str, seconds: float, lifecycles: bool) -> dict[str, Any]:
     """The line of a model."""
-    setting = f"{setting_of(version)}_controller"
+    setting = f"{setting_of(version)}_{'lifecycle' if lifecycles else 'controller'}"
+    released = f"apache-kafka{'-lifecycle' if lifecycles else ''}:{version}"
     command = [
-        sys.executable, "-m", "checker", "conform", f"kraft/{model}", "--impl", f"apache-kafka:{version}",
-        "--setting", setting, "--jobs", "1", "--time-limit-s", str(seconds), "--json", "--quiet",
+        sys.executable, "-m", "checker", "conform", f"kraft/{model}", "--impl", released, "--setting", setting,
+        "--jobs", "1", "--time-limit-s", str(seconds), "--json", "--quiet",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True)
     if not done.stdout:
@@ -61,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.impl.apache.models")
     parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--release", default=VERSION)
+    parser.add_argument("--lifecycles", action="store_true")
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--done", type=Path)
     options = parser.parse_args(arguments)
@@ -79,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _lines(names: Sequence[str], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     known = known_runs(options.done, "model")
     for name in names:
-        line = known.get(name) or explored(name, options.release, options.seconds)
+        line = known.get(name) or explored(name, options.release, options.seconds, options.lifecycles)
         if stopping.asked():
             return
         if name not in known and options.done is not None:

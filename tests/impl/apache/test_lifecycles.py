@@ -1,0 +1,145 @@
+"""The released `BrokerLifecycleManager` beside the released controller, driven through models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from checker.conform.check import ConformOptions, conform
+from checker.conform.loading import load_system
+from checker.lang.loader import load
+from checker.verdicts import DIVERGES, INCOMPLETE, VACUOUS
+from impl.adapters.apache_kafka.system import ApacheUnderTest, WithLifecycles
+from impl.apache.lifecycle import BrokerOfKafkas, KeptLifecycle
+from impl.apache.release import missing
+from impl.kraft.broker import BrokerSettings, BrokerState
+from impl.kraft.broker.timers import Due
+from impl.kraft.effects import Effects, Send
+from impl.kraft.errors import ErrorCode
+from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationResponse
+
+VERSION = "4.3.1"
+SETTING = "kafka_4_3_lifecycle"
+WHY = missing(VERSION)
+pytestmark = [
+    pytest.mark.skipif(bool(WHY), reason=WHY or "there is a released broker"),
+    pytest.mark.xdist_group("apache"),
+]
+LONG = pytest.mark.long("a JVM, and thousands of steps in it")
+
+
+def driven(model: str, changes: Mapping[str, object], max_depth: int | None = None, system: Any = None) -> Any:
+    bound = load(f"kraft/{model}", {name: str(value) for name, value in changes.items()}, SETTING)
+    system = system or load_system(f"apache-kafka-lifecycle:{VERSION}")
+    return conform(bound, system, f"apache-kafka-lifecycle:{VERSION}", ConformOptions(max_depth=max_depth))
+
+
+@LONG
+@pytest.mark.parametrize(
+    ("model", "changes", "depth"),
+    [
+        ("membership", {}, 11),
+        ("lifecycle", {}, 9),
+        ("restarts", {}, 12),
+        ("listed_shutdown", {}, 5),
+        ("late", {}, 8),
+    ],
+    ids=str,
+)
+def test_what_conforms_as_far_as_it_is_driven(model: str, changes: dict[str, object], depth: int) -> None:
+    report = driven(model, changes, depth)
+    assert (report.divergence, report.verdict) == (None, INCOMPLETE)
+
+
+@LONG
+def test_a_model_is_driven_whole() -> None:
+    """Some actions it never takes."""
+    report = driven("stuck_reassignment", {"max_crashes": 0})
+    assert (report.divergence, report.verdict) == (None, VACUOUS)
+    assert (report.counts.transitions, report.pairs) == (427, 245)
+
+
+@LONG
+def test_a_broker_starts_by_a_reply_where_that_of_the_design_goes_by_its_image() -> None:
+    report = driven("membership", {"own_image_ends_start": True}, 7)
+    assert report.verdict == DIVERGES
+    differs = [row for row in report.divergence.rows if row.differs]
+    assert len(differs) == 1 and "processes[0].state" in str(differs)
+
+
+class Impatient(KeptLifecycle):
+    """It shuts down as soon as it is asked to."""
+
+    def shut_down(self, now_ms: int) -> Effects:
+        effects = super().shut_down(now_ms)
+        self.state = BrokerState.SHUTTING_DOWN
+        return effects
+
+
+class Eager(KeptLifecycle):
+    """It asks to be unfenced before its log is recovered."""
+
+    def on_timer(self, timer: Any, applied_offset: int) -> Effects:
+        return [eager(one) for one in super().on_timer(timer, applied_offset)]
+
+
+def eager(effect: Any) -> Any:
+    if not isinstance(effect, Send) or not isinstance(effect.request, BrokerHeartbeatRequest):
+        return effect
+    return Send(replace(effect.request, want_fence=False))
+
+
+class Boastful(KeptLifecycle):
+    """It reports to have all metadata."""
+
+    def on_timer(self, timer: Any, applied_offset: int) -> Effects:
+        return super().on_timer(timer, 1 << 40)
+
+
+@LONG
+@pytest.mark.parametrize(("kind", "model"), [(Impatient, "restarts"), (Eager, "membership"), (Boastful, "membership")])
+def test_a_fault_is_found(kind: type[KeptLifecycle], model: str) -> None:
+    class Core(WithLifecycles):
+        def broker(self, settings: BrokerSettings, incarnation_id: UUID, disk: Any = None) -> BrokerOfKafkas:
+            broker = BrokerOfKafkas(VERSION, settings, incarnation_id, disk)
+            broker.lifecycle = kind(settings, incarnation_id, version=VERSION)
+            return broker
+
+    report = driven(model, {}, 10, ApacheUnderTest(Core(VERSION)))
+    assert report.verdict == DIVERGES
+
+
+def registered(answer: bool) -> KeptLifecycle:
+    """A lifecycle that is registered, and has asked once; and has the answer, if it shall have it."""
+    lifecycle = KeptLifecycle(BrokerSettings(0, "c"), UUID(int=1), version=VERSION)
+    lifecycle.start(0)
+    assert lifecycle.in_flight is not None
+    lifecycle.on_response(lifecycle.in_flight, BrokerRegistrationResponse(ErrorCode.NONE, 7), 0)
+    lifecycle.on_timer((Due.COMMUNICATION,), 7)
+    if answer:
+        told = BrokerHeartbeatResponse(ErrorCode.NONE, is_caught_up=False, is_fenced=True)
+        lifecycle.on_response(lifecycle.in_flight, told, 0)
+    return lifecycle
+
+
+def test_all_that_it_remembers_is_part_of_its_state() -> None:
+    """That a request is under way, and when it asks next, is in fields that the harness does not name."""
+    waiting, answered = registered(answer=False), registered(answer=True)
+    assert waiting.in_jvm is not None and answered.in_jvm is not None
+    assert "communicationInFlight=true" in waiting.in_jvm.description()
+    assert "communicationInFlight=false" in answered.in_jvm.description()
+    assert waiting.in_jvm.digest != answered.in_jvm.digest
+    assert [one.value for one in waiting.in_jvm.numbers] == [7]
+
+
+def test_a_step_leaves_the_state_before_it_as_it_is() -> None:
+    before = registered(answer=True).in_jvm
+    assert before is not None
+    digest = before.digest
+    after = before.after({"kind": "ready", "nowMs": 5, "appliedOffset": 7})
+    assert after.digest != digest
+    assert "readyToUnfence=false" in before.description() and "readyToUnfence=true" in after.description()
