@@ -44,8 +44,8 @@ NO_GUARDS = {
     "removed_keep_order",
     "own_image_ends_start",
 }
-"""Off, a broker is unfenced, shuts down or recovers later, replicas are sorted, a batch is written that changes nothing,
-or a topic cannot be deleted yet, and nothing breaks: Kafka has it so."""
+"""Off, a broker is unfenced, shuts down or recovers later, replicas are sorted, a batch is written that changes
+nothing, or a topic cannot be deleted yet, and nothing breaks: Kafka has it so."""
 
 
 def test_every_switch_is_pinned_off() -> None:
