@@ -13,6 +13,7 @@ from impl.adapters.kraft.core import ControllerCore, amended
 from impl.adapters.kraft.epoch_history import EpochHistory
 from impl.adapters.kraft.observed import controller_epoch, reached
 from impl.adapters.kraft.probes import receivers
+from impl.adapters.kraft.state_rules import HEARTBEAT_RESPONSE
 from impl.adapters.kraft.system import KraftUnderTest
 from impl.adapters.kraft.times import image_beside
 from impl.apache.controller import NS_PER_MS, ApacheController
@@ -23,6 +24,7 @@ from impl.apache.wire import topic_of
 from impl.kraft.broker import Broker, BrokerSettings, ReplicaLog
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.image import Image, PartitionKey
+from impl.kraft.messages import BrokerHeartbeatResponse
 from impl.kraft.snapshot import Snapshot
 
 REPLAYED = Elsewhere("the host's image, which is the replay of what the controller wrote")
@@ -141,6 +143,7 @@ class WithLifecycles(ApacheCore):
             "number": LeftOut("of the one request in flight"),
             "version": plain,
         },
+        BrokerHeartbeatResponse: {**HEARTBEAT_RESPONSE, "is_caught_up": plain},
     }
 
     def broker(

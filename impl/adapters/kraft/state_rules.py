@@ -186,7 +186,7 @@ ALTER_PARTITION_RESPONSE: Fields = {
 }
 HEARTBEAT_RESPONSE: Fields = {
     "error": plain,
-    "is_caught_up": LeftOut("no broker goes by it"),
+    "is_caught_up": LeftOut("no broker of the design goes by it"),
     "is_fenced": plain,
     "should_shut_down": plain,
 }
