@@ -103,11 +103,10 @@ def patched(function: str, old: str, new: str, design: str = "kraft", adapter: s
 
     adapter: its name, where it is not that of the design.
     """
-    loaded = packages(design, adapter)
+    loaded, finder = packages(design, adapter), Patching(function, old, new, design, adapter)
     kept = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(loaded)}
     for name in kept:
         del sys.modules[name]
-    finder = Patching(function, old, new, design, adapter)
     sys.meta_path.insert(0, finder)
     try:
         yield importlib.import_module(f"impl.adapters.{adapter or design}").SYSTEM
