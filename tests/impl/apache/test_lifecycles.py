@@ -11,6 +11,7 @@ import pytest
 
 from checker.conform.check import ConformOptions, conform
 from checker.conform.loading import load_system
+from checker.conform.system import SystemLostError
 from checker.lang.loader import load
 from checker.verdicts import DIVERGES, INCOMPLETE, VACUOUS
 from impl.adapters.apache_kafka.system import ApacheUnderTest, WithLifecycles
@@ -69,6 +70,13 @@ def test_a_broker_starts_by_a_reply_where_that_of_the_design_goes_by_its_image()
     assert report.verdict == DIVERGES
     differs = [row for row in report.divergence.rows if row.differs]
     assert len(differs) == 1 and "processes[0].state" in str(differs)
+
+
+def test_an_older_release_is_refused_in_one_line() -> None:
+    if missing("4.1.2"):
+        pytest.skip(missing("4.1.2"))
+    with pytest.raises(SystemLostError, match=r"from 4\.3 on, not of 4\.1\.2"):
+        load_system("apache-kafka-lifecycle:4.1.2")
 
 
 class Impatient(KeptLifecycle):
