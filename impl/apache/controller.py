@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from impl.apache.jvm import State, jvm
 from impl.apache.wire import KINDS, batch_json, batch_of, command_of
@@ -54,13 +55,42 @@ class Sessions:
         return all(id_ in known and known[id_].metadata_offset >= offset for id_ in broker_ids)
 
 
+class Offsets(NamedTuple):
+    """Where registrations are in the log.
+
+    amended: by the id of a broker that has registered again as the same incarnation, the offset of the last record of
+    that. registered_at: the offset of a registration by its broker epoch, where it is another one.
+    """
+
+    amended: Mapping[int, int] = {}
+    registered_at: Mapping[int, int] = {}
+
+    def after(self, before: Image, batch: Batch) -> Offsets:
+        """before: the image that the batch follows on."""
+        amended, registered_at = dict(self.amended), dict(self.registered_at)
+        for offset, record in enumerate(batch.records, batch.base_offset):
+            match record:
+                case RegisterBrokerRecord(id_) if is_held(before, id_, record.incarnation_id):
+                    amended[id_] = offset
+                case RegisterBrokerRecord(id_) | UnregisterBrokerRecord(id_):
+                    amended.pop(id_, None)
+                    if isinstance(record, RegisterBrokerRecord) and offset != record.broker_epoch:
+                        registered_at[record.broker_epoch] = offset
+        return Offsets(amended, registered_at)
+
+
+def is_held(image: Image, broker_id: int, incarnation: UUID) -> bool:
+    """The id is held by this incarnation."""
+    held = image.registrations.get(broker_id)
+    return held is not None and held.incarnation_id == incarnation
+
+
 class ApacheController:
     """A controller of a release: a standby, until it claims the active role.
 
     Kafka has one timer for all leases, which is due at any time; here each lease has one that is.
 
-    committed, speculative: replays of the log, of what is committed and of all of it. amended: by the id of a broker
-    that has registered again as the same incarnation, the offset of the last record of that. state: in the JVM.
+    committed, speculative: replays of the log, of what is committed and of all of it. state: in the JVM.
     """
 
     IS_KAFKAS = True
@@ -73,8 +103,7 @@ class ApacheController:
         self.waiting: deque[Waiting] = deque()
         self._calls: dict[int, tuple[int, type[Request]]] = {}  # those that wait, by a number that no other has
         self._pending: deque[Batch] = deque()
-        self._registered_at: dict[int, int] = {}  # the offset of a registration by its epoch, where it is another
-        self.amended: Mapping[int, int] = {}
+        self._committed_offsets = self._offsets = Offsets()
         self.state = jvm(version).first(
             {
                 "kind": "create",
@@ -113,13 +142,18 @@ class ApacheController:
             return False
         return now_ms < session.contact_ns // NS_PER_MS + self.settings.session_timeout_ms
 
+    @property
+    def amended(self) -> Mapping[int, int]:
+        """By the id of a broker that has registered again as the same incarnation, the offset of that."""
+        return self._offsets.amended
+
     # Decisions.
 
     def handle(self, call: int, request: Request, now_ms: int) -> Effects:
         match request:
             case BrokerHeartbeatRequest():  # who has the first record of a batch has it whole
                 offset = request.current_metadata_offset
-                request = replace(request, current_metadata_offset=self._registered_at.get(offset, offset))
+                request = replace(request, current_metadata_offset=self._offsets.registered_at.get(offset, offset))
             case AlterPartitionRequest():
                 request = replace(request, new_isr=self._in_order(request))
             case DeleteTopicRequest(None, name):  # what Kafka's server does first
@@ -164,30 +198,20 @@ class ApacheController:
         if not self._pending or self._pending[0].last_offset >= offset:
             return []
         while self._pending and self._pending[0].last_offset < offset:
-            self.committed.replay(self._pending.popleft())
+            self._commit(self._pending.popleft())
         return self._step({"kind": "commit", "offset": offset}, now_ms)
 
     def replay(self, batch: Batch) -> None:
         begins = batch.epoch > self.committed.epoch and batch.records == (NoOpRecord(),)
-        self._note_registrations(self.committed, batch)
-        self.committed.replay(batch)
+        self._commit(batch)
+        self._offsets = self._committed_offsets
         self.state = self.state.after(
             {"kind": "replay", "nowMs": 0, "batches": [batch_json(batch, begins_epoch=begins)]}
         )
 
-    def _note_registrations(self, before: Image, batch: Batch) -> None:
-        """before: the image that the batch follows on."""
-        for offset, record in enumerate(batch.records, batch.base_offset):
-            if not isinstance(record, RegisterBrokerRecord | UnregisterBrokerRecord):
-                continue
-            held = before.registrations.get(record.broker_id)
-            if isinstance(record, RegisterBrokerRecord) and held is not None:
-                if held.incarnation_id == record.incarnation_id:
-                    self.amended = {**self.amended, record.broker_id: offset}
-                    continue
-            self.amended = {id_: at for id_, at in self.amended.items() if id_ != record.broker_id}
-            if isinstance(record, RegisterBrokerRecord) and offset != record.broker_epoch:
-                self._registered_at = {**self._registered_at, record.broker_epoch: offset}
+    def _commit(self, batch: Batch) -> None:
+        self._committed_offsets = self._committed_offsets.after(self.committed, batch)
+        self.committed.replay(batch)
 
     def load(self, snapshot: Snapshot) -> None:
         """A standby with an empty log takes over a snapshot."""
@@ -207,7 +231,7 @@ class ApacheController:
 
     def renounce(self, now_ms: int) -> Effects:
         effects = self._step({"kind": "resign"}, now_ms)
-        self.epoch, self.speculative = None, self.committed
+        self.epoch, self.speculative, self._offsets = None, self.committed, self._committed_offsets
         self._pending.clear()
         return effects
 
@@ -216,7 +240,7 @@ class ApacheController:
         effects: Effects = []
         for json in self.state.answer["appended"]:
             batch = batch_of(json)
-            self._note_registrations(self.speculative, batch)
+            self._offsets = self._offsets.after(self.speculative, batch)
             self.speculative.replay(batch)
             self._pending.append(batch)
             effects.append(Append(batch))

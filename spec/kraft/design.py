@@ -115,8 +115,8 @@ class Design:
     """A controller that becomes active knows from the metadata who is in controlled shutdown, and lets nobody wait for
     them. In Kafka 4.3 such a broker counts as active until it asks again (ClusterControlManager.activate)."""
     fences_once: bool = True
-    """A fenced broker that asks to shut down is let go, and nothing is written. Kafka fences it again
-    (ReplicationControlManager.processBrokerHeartbeat), by a batch that changes nothing and that its reply waits for."""
+    """Of a fenced broker that asks to shut down, or whose lease ends, nothing is written. Kafka fences it again, by a
+    batch that changes nothing (ReplicationControlManager.processBrokerHeartbeat, maybeFenceStaleBroker)."""
     finds_uncommitted_topics: bool = True
     """An operator may delete a topic as soon as its controller has decided to create it. Kafka looks names and ids up
     in what is committed (QuorumController.findTopicIds), and knows of no such topic before."""

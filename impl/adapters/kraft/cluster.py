@@ -15,7 +15,7 @@ from uuid import UUID
 from checker.conform.graph import Graph
 from checker.conform.system import Structure
 from impl.adapters.kraft import times
-from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core
+from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core, is_kafkas
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
 from impl.adapters.kraft.values import FIRST, Comparable, Remembering, digest, recalled, replace, without_memory
 from impl.adapters.kraft.views import ProcessView
@@ -90,6 +90,11 @@ class Shape:
     def rivals(self) -> frozenset[int]:
         """The broker ids of which two processes may run at a time."""
         return frozenset(id_ for id_ in self.node_ids if self.node_ids.count(id_) > 1)
+
+    @property
+    def registers_anew(self) -> bool:
+        """A registration may end while the cluster runs, and another one take its place."""
+        return any(self.limits.get(name, 0) > 0 for name in ("max_crashes", "max_shutdowns", "max_unregistrations"))
 
     def controller_settings(self) -> ControllerSettings:
         return ControllerSettings(
@@ -189,11 +194,16 @@ class ControllerHost(Host):
 
     @property
     def is_lost(self) -> bool:
-        """It was deposed, and what it has in its log can never commit: nobody will hear of what it decides.
+        """It was deposed, and what it has in its log can never commit: nobody will hear of what it writes.
 
         Epochs that it sees were issued again by others, so that it may decide otherwise than the spec.
         """
         return self.is_elected and self.lags_since is not None and len(self.log) > 0
+
+    @property
+    def is_unheard(self) -> bool:
+        """It is lost, and what it refuses by an error is not heard of either. Kafka sends that at once."""
+        return self.is_lost and not is_kafkas(self.core)
 
     @property
     def is_out_of_sight(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,7 @@ from impl.adapters.kraft.cluster import (
 )
 from impl.adapters.kraft.core import ControllerCore, amended, is_kafkas
 from impl.adapters.kraft.deciding import Decided, decide, deciding, fire, with_decided, written_in
+from impl.adapters.kraft.epoch_history import BEYOND
 from impl.adapters.kraft.processes import UNWRITTEN, answered
 from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.controller import NO_OP_TIMER, lease_timer
@@ -65,10 +67,24 @@ def landed(cluster: Cluster, envelope: Envelope) -> Cluster:
     if not cluster.is_quorum:
         cluster, replies = decide(cluster, envelope.to, handling_of(envelope, CALL))
         return answered(cluster, envelope, replies[CALL])
-    host = cluster.controllers[envelope.to]
+    host, heard = cluster.controllers[envelope.to], told_apart(cluster, envelope)
     cluster = cluster.with_controller(envelope.to, with_waiting(host, envelope))
-    cluster, replies = decide(cluster, envelope.to, handling_of(envelope, host.made))
+    cluster, replies = decide(cluster, envelope.to, handling_of(heard, host.made))
     return released(cluster, envelope.to, replies)
+
+
+def told_apart(cluster: Cluster, envelope: Envelope) -> Envelope:
+    """A request as one of several controllers understands it.
+
+    A lost log may have issued the sender's broker epoch for another registration. The spec issues none twice, so here
+    it gets one that nobody has.
+    """
+    request = envelope.request
+    if isinstance(request, BrokerRegistrationRequest):
+        return envelope
+    if not cluster.history.confuses(cluster.controllers[envelope.to].log, request.broker_epoch):
+        return envelope
+    return replace(envelope, request=dataclasses.replace(request, broker_epoch=BEYOND))
 
 
 @recalled
@@ -117,13 +133,12 @@ def without(envelopes: tuple[Envelope, ...], one: Envelope) -> tuple[Envelope, .
 
 def handle_lifecycle(cluster: Cluster, envelope: Envelope) -> Cluster:
     """A registration or heartbeat lands."""
-    broker_id = envelope.request.broker_id
-    before = awaited_offsets(cluster.controllers[envelope.to].core, broker_id)
+    before = awaited_offsets(cluster.controllers[envelope.to].core, envelope.request.broker_id)
     cluster = replace(cluster, lifecycle=without(cluster.lifecycle, envelope), records=owed(cluster, envelope))
     after = landed(cluster, envelope)
-    begun = awaited_offsets(after.controllers[envelope.to].core, broker_id) - before
-    if not begun or after.controllers[envelope.to].is_lost:  # others have something else at an offset of a lost log
+    if after.is_quorum:  # the history has them
         return after
+    begun = awaited_offsets(after.controllers[envelope.to].core, envelope.request.broker_id) - before
     return replace(after, marks=(*after.marks, *sorted(begun)))
 
 
@@ -176,7 +191,7 @@ def expire_lease(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
     """
     voter, broker = arguments["voter"].index, arguments["broker"].index
     host = cluster.controllers[voter]
-    if host.is_lost:
+    if host.is_unheard:
         return cluster
     return without_spent_timers(with_decided(cluster, voter, expired(host, broker, written_in(cluster))), voter)
 
@@ -228,7 +243,7 @@ def fence_two_expired(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster
 
 def fence(cluster: Cluster, voter: int, broker: int) -> Cluster | Refusal:
     """The controller looks after a lease."""
-    if cluster.controllers[voter].is_lost:
+    if cluster.controllers[voter].is_unheard:
         return cluster
     at_ms = cluster.controllers[voter].timers.get(lease_timer(broker))
     if at_ms is None or at_ms > cluster.controllers[voter].now_ms:
@@ -310,7 +325,7 @@ def remove(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster 
         return ask(cluster, arguments, request)
     voter = arguments["voter"].index
     host = cluster.controllers[voter]
-    if host.is_lost:
+    if host.is_unheard or (host.is_lost and isinstance(request, DeleteTopicRequest)):
         return replace(cluster, removal=Removal(voter, None))
     asked = replace(host, operators=host.operators | {host.made}, made=host.made + 1)
     cluster = replace(cluster.with_controller(voter, asked), removal=Removal(voter, host.made))

@@ -1,11 +1,13 @@
 """Identity of epochs: after a truncation the quorum issues the same offsets and epochs again.
 
 Two controllers may have issued the same number for different things, as long as at most one of these is committed. The
-spec never issues a value twice, so what is compared is when a value was issued, not which it is.
+spec never issues a value twice, so what is compared is when a value was issued, not which it is; so it is with offsets
+that somebody waits for.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,12 +16,13 @@ from uuid import UUID
 from checker.conform.system import Ordinal
 from impl.adapters.kraft.views import broker_epoch, leader_epoch, partition_epoch
 from impl.kraft.image import Image, PartitionKey
-from impl.kraft.records import Batch
+from impl.kraft.records import Batch, BrokerRegistrationChangeRecord, RegisterBrokerRecord
 
-BROKER, LEADER, PARTITION = "BrokerEpoch", "LeaderEpoch", "PartitionEpoch"
+BROKER, LEADER, PARTITION, OFFSET = "BrokerEpoch", "LeaderEpoch", "PartitionEpoch", "MetadataOffset"
 BEYOND = 1 << 30  # more than a cluster under test ever issues
 
 Issued = tuple[str, PartitionKey | None, int]
+Marks = tuple[int, ...]
 
 
 def topic_number(id_: UUID) -> int:
@@ -36,7 +39,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochHistory:
-    """The batch that issued each epoch of a log; without `numbers`, none is issued twice."""
+    """The batch that issued each epoch, and each offset waited for. Without `numbers`, none is issued twice."""
 
     numbers: Mapping[Issued, int] | None = None
 
@@ -45,6 +48,32 @@ class EpochHistory:
         if self.numbers is None:
             return self
         return EpochHistory({**self.numbers, **dict.fromkeys(issued(entry.batch, before, image), entry.number)})
+
+    def beyond(self, log: Iterable[Entry]) -> EpochHistory:
+        """The history with what a log issues of brokers, which need not follow on what it knows."""
+        own = {one: entry.number for entry in log for one in issued_of_brokers(entry.batch)}
+        return self if self.numbers is None or not own else EpochHistory({**self.numbers, **own})
+
+    def confuses(self, log: Iterable[Entry], epoch: int) -> bool:
+        """This log has issued a broker epoch that is another one here."""
+        own = {one: entry.number for entry in log for one in issued_of_brokers(entry.batch)}.get((BROKER, None, epoch))
+        here = (self.numbers or {}).get((BROKER, None, epoch))
+        return None not in (own, here) and own != here
+
+    def reached(self, marks: Marks, offset: int) -> Ordinal | None:
+        """The last offset waited for that `offset` reaches. marks: as in `offsets`."""
+        known = self.offsets(marks)
+        found = bisect_right(known, offset)
+        return self.offset(known[found - 1]) if found else None
+
+    def offsets(self, marks: Marks) -> Marks:
+        """All offsets that somebody waits for, in their order. marks: those that no batch says."""
+        if self.numbers is None:
+            return marks
+        return tuple(sorted({*marks, *(at for kind, _, at in self.numbers if kind == OFFSET)}))
+
+    def offset(self, value: int) -> Ordinal:
+        return Ordinal(OFFSET, self._when(OFFSET, None, value))
 
     def broker_epoch(self, value: int) -> Ordinal:
         return broker_epoch(self._when(BROKER, None, value))
@@ -65,15 +94,25 @@ class EpochHistory:
 
 def issued(batch: Batch, before: Image, after: Image) -> Iterator[Issued]:
     """The epochs that a batch issues."""
-    for registration in after.registrations.values():
-        if registration.broker_epoch >= batch.base_offset:
-            yield BROKER, None, registration.broker_epoch
+    yield from issued_of_brokers(batch)
     for key, partition in after.partitions.items():
         old = before.partitions.get(key)
         if old is None or old.leader_epoch != partition.leader_epoch:
             yield LEADER, key, partition.leader_epoch
         if old is None or old.partition_epoch != partition.partition_epoch:
             yield PARTITION, key, partition.partition_epoch
+
+
+def issued_of_brokers(batch: Batch) -> Iterator[Issued]:
+    """The broker epochs that a batch issues, and the offsets of registrations written again and of shutdowns."""
+    for offset, record in enumerate(batch.records, batch.base_offset):
+        match record:
+            case RegisterBrokerRecord(broker_epoch=epoch) if epoch >= batch.base_offset:
+                yield BROKER, None, epoch
+            case RegisterBrokerRecord():
+                yield OFFSET, None, offset
+            case BrokerRegistrationChangeRecord(in_controlled_shutdown=True):
+                yield OFFSET, None, batch.last_offset
 
 
 def replayed(history: EpochHistory, image: Image, entries: Iterable[Entry]) -> Iterator[tuple[EpochHistory, Image]]:

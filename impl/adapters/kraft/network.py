@@ -96,12 +96,22 @@ def lose_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Clust
     return given_up(replace(cluster, alterations=without(cluster.alterations, envelope)), envelope)
 
 
+def refuse_lifecycle_request(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
+    envelope = matching_lifecycle_request(cluster, arguments["request"], before)
+    if envelope is None:
+        return Refusal("nothing lands")
+    return refused(replace(cluster, lifecycle=without(cluster.lifecycle, envelope)), envelope)
+
+
 def refuse_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
-    """A request lands at a controller that is not active, and its sender hears so at once."""
     envelope = matching_alteration(cluster, arguments["request"], before)
     if envelope is None:
         return Refusal("nothing lands")
-    cluster = replace(cluster, alterations=without(cluster.alterations, envelope))
+    return refused(replace(cluster, alterations=without(cluster.alterations, envelope)), envelope)
+
+
+def refused(cluster: Cluster, envelope: Envelope) -> Cluster | Refusal:
+    """A request lands at a controller that is not active, and its sender hears so at once."""
     cluster, response = controllers.call(cluster, envelope.to, envelope.request)
     if response.error != ErrorCode.NOT_CONTROLLER:
         return Refusal(f"the answer is {response.error.name}")

@@ -6,7 +6,6 @@ left out here as in `expected`.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -26,7 +25,7 @@ from impl.adapters.kraft.cluster import (
     rack,
 )
 from impl.adapters.kraft.core import BrokerCore, is_kafkas
-from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
+from impl.adapters.kraft.epoch_history import EpochHistory, Marks, topic_number
 from impl.adapters.kraft.epoch_history import replayed as replays
 from impl.adapters.kraft.values import recalled
 from impl.adapters.kraft.views import (
@@ -67,7 +66,6 @@ from impl.kraft.records import NO_LEADER, Batch, RegisterBrokerRecord
 from impl.kraft.snapshot import load_snapshot
 
 T = TypeVar("T")
-Marks = tuple[int, ...]
 
 
 def observe(cluster: Cluster) -> ClusterView:
@@ -108,12 +106,6 @@ def the_bag(*views: tuple[object, ...]) -> Bag:
 NOTHING: Bag = frozenset()
 
 
-def reached(marks: Marks, offset: int) -> Ordinal | None:
-    """The last offset that somebody waits for and that `offset` reaches."""
-    found = bisect_right(marks, offset)
-    return Ordinal("MetadataOffset", marks[found - 1]) if found else None
-
-
 # Controllers.
 
 
@@ -134,7 +126,7 @@ def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView
         epoch=controller_epoch(host.epoch),
         image=metadata_in(history, shape, Image() if is_blank else host.image, cluster.marks),
         expired_leases=tuple(id_ for id_ in leased if not core.has_valid_session(id_, host.now_ms)),
-        shutdowns=tuple(None if host.is_lost else shutdown(host, id_) for id_ in range(shape.brokers)),
+        shutdowns=tuple(None if host.is_lost else shutdown(history, host, id_) for id_ in range(shape.brokers)),
         lags_since=None if host.lags_since is None else controller_epoch(host.lags_since),
         log=log,
     )
@@ -202,14 +194,14 @@ def snapshot(cluster: Cluster) -> MetadataView | None:
     return remembered(taken.memory, cluster.lens.view, lambda: metadata(cluster, load_snapshot(taken.snapshot)))
 
 
-def shutdown(host: ControllerHost, broker_id: int) -> ShutdownView | None:
+def shutdown(history: EpochHistory, host: ControllerHost, broker_id: int) -> ShutdownView | None:
     sessions, registrations = host.core.sessions, host.image.registrations
     offset = sessions.shutdown_offset(broker_id)
     if offset is None:
         return None
     active = (id_ for id_, registration in sorted(registrations.items()) if registration.is_active)
     behind = tuple(id_ for id_ in active if not sessions.all_reach(offset, [id_]))
-    return ShutdownView(Ordinal("MetadataOffset", offset), behind)
+    return ShutdownView(history.offset(offset), behind)
 
 
 def metadata(cluster: Cluster, image: Image) -> MetadataView:
@@ -225,7 +217,7 @@ def metadata_in(history: EpochHistory, shape: Shape, image: Image, marks: Marks)
         topic=None if topic is None else Ordinal("TopicId", topic_number(topic)),
         partitions=tuple(partition(history, key, image.partitions.get(key)) for key in keys)
         or (None,) * shape.partitions,
-        offset=reached(marks, image.offset),
+        offset=history.reached(marks, image.offset),
     )
 
 
@@ -312,7 +304,7 @@ def view_of_process(cluster: Cluster, host: ProcessHost, *, superseded: bool) ->
         reply=None if host.answer is None else reply(history, host.answer),
         wants_fence=core.lifecycle.wants_fence,
         caught_up=caught_up,
-        applied=reached(cluster.marks, core.applied_offset) if caught_up else None,
+        applied=history.reached(cluster.marks, core.applied_offset) if caught_up else None,
         replicas=tuple(replica(history, host, core, p) for p in range(shape.partitions)),
     )
 
@@ -422,7 +414,7 @@ def lifecycle_view(cluster: Cluster, envelope: Envelope, superseded: bool) -> Re
         want_shut_down=request.want_shut_down,
         offline_log_dirs=request.offline_log_dirs,
         caught_up=caught_up,
-        applied=reached(cluster.marks, request.current_metadata_offset) if caught_up else None,
+        applied=history.reached(cluster.marks, request.current_metadata_offset) if caught_up else None,
         late=envelope.late,
         to=envelope.to,
     )

@@ -190,8 +190,9 @@ class Probing:
     def offsets(self) -> dict[int, Any]:
         """The offsets that somebody waits for, with what the spec has for them."""
         found: dict[int, Any] = {}
-        if self.spec_image.offset is not None and self.cluster.marks:
-            found[self.cluster.marks[-1]] = self.spec_image.offset
+        known = [at for at in self.history.offsets(self.cluster.marks) if at <= self.image.offset]
+        if self.spec_image.offset is not None and known:
+            found[known[-1]] = self.spec_image.offset
         for broker, begun in self.before.controllers[self.voter()].shutdowns.items():
             own = self.host.core.sessions.shutdown_offset(broker.index)
             if begun is not None and own is not None:

@@ -15,7 +15,7 @@ from checker.conform.graph import By, Elsewhere, Fields, Graph, LeftOut, Rule, R
 from checker.conform.system import Ordinal, Structure
 from impl.adapters.kraft.cluster import Answer, ControllerHost, ProcessHost
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
-from impl.adapters.kraft.observed import controller_epoch, reached
+from impl.adapters.kraft.observed import controller_epoch
 from impl.adapters.kraft.times import COPY_ON_WRITE_DICT, TIMES, broker_timers, image_beside, lease_timers, sessions
 from impl.adapters.kraft.values import Remembering
 from impl.kraft.broker import (
@@ -48,13 +48,14 @@ SHOWN = Elsewhere("what is observed")
 class Context:
     """marks: offsets of the metadata log that somebody waits for. listens: clients ask brokers for metadata.
 
-    rivals: brokers of which two processes may run at a time.
+    rivals: brokers of which two processes may run at a time. registers_anew: a registration may take another's place.
     """
 
     history: EpochHistory
     marks: tuple[int, ...]
     listens: bool
     rivals: frozenset[int]
+    registers_anew: bool
 
 
 # Ordinals.
@@ -73,7 +74,8 @@ def epoch_of_controller(value: int | None, _: Any, graph: Graph) -> Structure:
 
 
 def mark(value: int, _: Any, graph: Graph) -> Structure:
-    return reached(graph.context.marks, value)
+    found: Structure = graph.context.history.reached(graph.context.marks, value)
+    return found
 
 
 def in_order(value: Any, _: Any, graph: Graph) -> Structure:
@@ -224,7 +226,7 @@ CONTROLLER: Fields = {
 SESSION: Fields = {
     "contact_ms": Elsewhere("the sessions, as a lease that has run out or not"),
     "metadata_offset": mark,
-    "shutdown_offset": lambda value, _, graph: None if value is None else Ordinal("MetadataOffset", value),
+    "shutdown_offset": lambda value, _, graph: None if value is None else graph.context.history.offset(value),
 }
 
 

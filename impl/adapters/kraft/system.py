@@ -82,6 +82,7 @@ STEPS: dict[str, Action] = {
     "crash": processes.crash,
     "crash_losing_disk": processes.crash_losing_disk,
     "lose_lifecycle_request": network.lose_lifecycle_request,
+    "refuse_lifecycle_request": network.refuse_lifecycle_request,
     "refuse_alter_isr": network.refuse_alter_isr,
     "lose_lifecycle_reply": network.lose_lifecycle_reply,
     "lose_alter_isr": network.lose_alter_isr,
@@ -99,10 +100,6 @@ class KraftUnderTest:
         self._core = core
 
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
-        if constants["controllers"] > 1 and constants.get("max_shutdowns", 0) > 0:
-            return "no controlled shutdown is driven over several controllers"
-        if constants["controllers"] > 1 and constants.get("second_processes", 0) > 0:
-            return "no second process of an id is driven over several controllers"
         never = {"go_down", "come_back"} if constants["max_crashes"] == 0 else set()
         missing = [action for action in actions if action not in STEPS and action not in never]
         return f"no step is that of {', '.join(missing)}" if missing else ""

@@ -34,7 +34,7 @@ from spec.kraft.messages import (
     Register,
     RegisterReply,
 )
-from spec.kraft.metadata import Metadata, Partition, Registration, active_brokers, is_unfenced
+from spec.kraft.metadata import Log, Metadata, Partition, Registration, active_brokers, is_unfenced
 from spec.kraft.processes import BrokerProcess, Replica, proposed_isr
 from spec.kraft.state import Cluster, Controller, Shutdown, is_silent
 from spec.kraft.types import (
@@ -231,9 +231,24 @@ def expire_lease(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The lease of a broker runs out that no longer sends heartbeats."""
     controller = s.controllers[voter]
     require(controller.role == Role.ACTIVE)
-    require(has_valid_session(controller, broker))
+    require(lease_may_end(controller, broker))
     require(is_silent(s, voter, broker))
+    controller.log = log_once_lease_ends(controller, broker)
     controller.expired_leases |= {broker}
+
+
+def is_fenced_again(controller: Controller, broker: Broker) -> bool:
+    """The broker is fenced, and will be once more when its lease ends: at once here, for that changes nothing."""
+    return not (Design.fences_once or is_unfenced(controller.image, broker))
+
+
+def lease_may_end(controller: Controller, broker: Broker) -> bool:
+    """The broker has a lease, and the log has room for what is written when that ends."""
+    return has_valid_session(controller, broker) and (can_decide(controller) or not is_fenced_again(controller, broker))
+
+
+def log_once_lease_ends(controller: Controller, broker: Broker) -> Log:
+    return with_empty_batch(controller) if is_fenced_again(controller, broker) else controller.log
 
 
 @action(

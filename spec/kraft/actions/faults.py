@@ -7,7 +7,7 @@ for good.
 from __future__ import annotations
 
 from checker.lang import Map, action, fresh, require
-from spec.kraft.actions.controller import has_valid_session
+from spec.kraft.actions.controller import lease_may_end, log_once_lease_ends
 from spec.kraft.design import Design
 from spec.kraft.metadata import without_lease
 from spec.kraft.processes import disk, empty_disk, is_alive, stopped
@@ -39,9 +39,10 @@ def expire_lease_early(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The lease of a broker runs out although it is alive: its heartbeats did not get through in time."""
     controller = s.controllers[voter]
     require(controller.role == Role.ACTIVE)
-    require(has_valid_session(controller, broker))
+    require(lease_may_end(controller, broker))
     require(not is_silent(s, voter, broker))
     require(s.faults.early_expiries < Design.max_early_expiries)
+    controller.log = log_once_lease_ends(controller, broker)
     controller.expired_leases |= {broker}
     s.faults.early_expiries += 1
 
