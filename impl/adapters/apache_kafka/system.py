@@ -172,9 +172,6 @@ class ApacheUnderTest(KraftUnderTest):
             return "no heartbeat is driven behind a snapshot: Kafka takes all its registrations to be where it ends"
         return super().lacks(constants, actions)
 
-    def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
-        return super().lacks(constants, actions)
-
     def receivers(
         self, system: Cluster, before: Any, classes: Mapping[str, type], actions: Collection[str]
     ) -> Iterable[Receiver]:
