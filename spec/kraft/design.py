@@ -116,7 +116,7 @@ class Design:
     them. In Kafka 4.3 such a broker counts as active until it asks again (ClusterControlManager.activate)."""
     fences_once: bool = True
     """Of a fenced broker that asks to shut down, or whose lease ends, nothing is written. Kafka fences it again, by a
-    batch that changes nothing (ReplicationControlManager.processBrokerHeartbeat, maybeFenceStaleBroker)."""
+    batch that changes nothing (ReplicationControlManager.processBrokerHeartbeat, maybeFenceOneStaleBroker)."""
     finds_uncommitted_topics: bool = True
     """An operator may delete a topic as soon as its controller has decided to create it. Kafka looks names and ids up
     in what is committed (QuorumController.findTopicIds), and knows of no such topic before."""

@@ -287,13 +287,10 @@ class Removal:
 
 
 class Lens:
-    """A way to read hosts: by these marks and this history. Its attributes are keys of what was read so.
-
-    superseded: of the view of a process that has lost its id.
-    """
+    """A way to read hosts: by these marks and this history. Its attributes are keys of what was read so."""
 
     def __init__(self) -> None:
-        self.view, self.superseded, self.hidden = object(), object(), object()
+        self.view, self.hidden = object(), object()
 
 
 @recalled

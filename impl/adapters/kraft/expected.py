@@ -41,13 +41,12 @@ T = TypeVar("T")
 
 def expect(state: Any) -> ClusterView:
     """The view that the implementation is to show where the spec is in this state."""
-    current = current_epochs(state)
     return ClusterView(
         controllers=tuple(controller(one, committed(state).topic) for one in state.controllers.values()),
         committed=stable(state.stable[0]) if state.stable else None,
         snapshot=metadata(state.snapshots[0].image) if state.snapshots else None,
-        processes=tuple(process(one, epoch) for one, epoch in zip(state.processes.values(), current, strict=True)),
-        lifecycle=bag([lifecycle_request(request, current[request.sender.index]) for request in state.lifecycle]),
+        processes=tuple(seen(process, one) for one in state.processes.values()),
+        lifecycle=bag([lifecycle_request(request) for request in state.lifecycle]),
         alterations=bag([alter_isr(request) for request in state.alterations]),
         records=tuple(status.name for status in state.produced.values()),
         removal=state.last_removal[0].is_confirmed if state.last_removal else None,
@@ -60,23 +59,16 @@ SEEN: dict[tuple[int, Any, Any], tuple[Any, Any]] = {}
 MOST_SEEN = 1 << 11  # beyond it all are forgotten
 
 
-def seen(one: Any, beside: Any, view: Callable[[Any, Any], T]) -> T:
-    """The view of a part of a state, which many states share as one object. beside: an ordinal on which it depends."""
-    key = id(one), None if beside is None else beside.value, view
+def seen(view: Callable[..., T], one: Any, *beside: Any) -> T:
+    """The view of a part of a state, which many states share as one object. beside: ordinals on which it depends."""
+    key = id(one), view, tuple(None if other is None else other.value for other in beside)
     found = SEEN.get(key)
     if found is None:
         if len(SEEN) > MOST_SEEN:
             SEEN.clear()
-        found = SEEN[key] = one, view(one, beside)  # kept with it, so that nothing else gets its id
+        found = SEEN[key] = one, view(one, *beside)  # kept with it, so that nothing else gets its id
     made: T = found[1]
     return made
-
-
-def current_epochs(state: Any) -> list[Any]:
-    """Of each place for a process, the broker epoch at which its id is registered."""
-    registrations = committed(state).registrations
-    holders = [None if one is None else one.broker_epoch for one in registrations.values()]
-    return [holders[place] if place < len(holders) else holders[0] for place in range(len(state.processes))]
 
 
 def listing(one: Any) -> tuple[int, bool]:
@@ -114,7 +106,7 @@ def ordered(identities: Any) -> tuple[int, ...]:
 
 def controller(one: Any, topic: Any) -> ControllerView:
     """topic: what is committed. Of one whose log can never commit, nothing is shown of what is in it."""
-    return seen(one, topic, controller_view)
+    return seen(controller_view, one, topic)
 
 
 def controller_view(one: Any, topic: Any) -> ControllerView:
@@ -196,13 +188,7 @@ def is_active(one: Any) -> bool:
 # Processes.
 
 
-def process(one: Any, current: Any) -> ProcessView:
-    """current: the broker epoch at which its id is registered."""
-    return seen(one, current, process_view)
-
-
-def process_view(one: Any, current: Any) -> ProcessView:
-    caught_up = one.caught_up and one.broker_epoch == current
+def process(one: Any) -> ProcessView:
     return ProcessView(
         state=one.state.name,
         incarnation=optional(one.incarnation),
@@ -210,8 +196,8 @@ def process_view(one: Any, current: Any) -> ProcessView:
         controller=one.controller.index,
         reply=reply(one),
         wants_fence=one.wants_fence,
-        caught_up=caught_up,
-        applied=optional(one.applied) if caught_up else None,
+        caught_up=one.caught_up,
+        applied=optional(one.applied) if one.caught_up else None,
         replicas=tuple(replica(p, held) for p, held in one.replicas.items()),
     )
 
@@ -273,19 +259,18 @@ def alter_isr_reply(p: Any, topic: int, answer: Any) -> AlterIsrReplyView:
 # Requests under way.
 
 
-def lifecycle_request(request: Any, current: Any) -> RegisterView | HeartbeatView:
+def lifecycle_request(request: Any) -> RegisterView | HeartbeatView:
     if hasattr(request, "incarnation"):
         incarnation = ordinal(request.incarnation)
         return RegisterView(request.sender.index, incarnation, request.late, request.to.index, is_described=True)
-    caught_up = request.caught_up and request.broker_epoch == current
     return HeartbeatView(
         sender=request.sender.index,
         broker_epoch=ordinal(request.broker_epoch),
         want_fence=request.want_fence,
         want_shut_down=request.want_shut_down,
         offline_log_dirs=(),
-        caught_up=caught_up,
-        applied=optional(request.applied) if caught_up else None,
+        caught_up=request.caught_up,
+        applied=optional(request.applied) if request.caught_up else None,
         late=request.late,
         to=request.to.index,
     )

@@ -29,12 +29,11 @@ def place_of(view: RequestView) -> list[Any]:
 
 def matching_lifecycle_request(cluster: Cluster, request: Any, before: Any) -> Envelope | None:
     """The registration or heartbeat that stands for a message of the spec."""
-    committed, current = cluster.committed, expected.current_epochs(before)
     return matching(
         cluster.lifecycle,
-        lambda envelope: observed.lifecycle_request(cluster, committed, envelope),
+        lambda envelope: observed.lifecycle_request(cluster, envelope),
         before.lifecycle,
-        lambda one: expected.lifecycle_request(one, current[one.sender.index]),
+        expected.lifecycle_request,
         request,
     )
 

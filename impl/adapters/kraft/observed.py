@@ -1,7 +1,6 @@
 """The view of the cluster under test: the replay of emitted records, the messages it sent, the replies it gave.
 
-Views of a host are remembered with it. What a process that lost its id says of its image decides nothing, and is
-left out here as in `expected`.
+Views of a host are remembered with it.
 """
 
 from __future__ import annotations
@@ -70,13 +69,12 @@ T = TypeVar("T")
 
 def observe(cluster: Cluster) -> ClusterView:
     """The view of the whole cluster."""
-    committed = cluster.committed
     return ClusterView(
         controllers=tuple([controller(cluster, host) for host in cluster.controllers]),
         committed=stable(cluster),
         snapshot=snapshot(cluster),
-        processes=tuple([process(cluster, committed, place) for place in range(len(cluster.processes))]),
-        lifecycle=bag_of(lifecycle_request(cluster, committed, envelope) for envelope in cluster.lifecycle),
+        processes=tuple([process(cluster, host) for host in cluster.processes]),
+        lifecycle=bag_of(lifecycle_request(cluster, envelope) for envelope in cluster.lifecycle),
         alterations=bag_of(alter_isr(cluster, envelope) for envelope in cluster.alterations),
         records=cluster.records,
         answer=cluster.answer,
@@ -250,23 +248,12 @@ def partition(history: EpochHistory, key: PartitionKey, one: Partition | None) -
 # Processes.
 
 
-def is_superseded(committed: Image, broker_id: int, epoch: int | None) -> bool:
-    """The process of this broker epoch has lost its id."""
-    holder = committed.registrations.get(broker_id)
-    return epoch is not None and (holder is None or holder.broker_epoch != epoch)
-
-
-def process(cluster: Cluster, committed: Image, place: int) -> ProcessView:
-    host = cluster.processes[place]
+def process(cluster: Cluster, host: ProcessHost) -> ProcessView:
     if host.stand_in is not None:
         return with_replies(cluster.history, host.stand_in, host)
-    superseded = host.core is not None and is_superseded(
-        committed, cluster.shape.node_ids[place], host.core.broker_epoch
-    )
-    key = cluster.lens.superseded if superseded else cluster.lens.view
-    found: ProcessView | None = host.memory.get(key)  # type: ignore[assignment]  # as it was put there
+    found: ProcessView | None = host.memory.get(cluster.lens.view)  # type: ignore[assignment]  # as it was put there
     if found is None:
-        found = host.memory[key] = view_of_process(cluster, host, superseded=superseded)
+        found = host.memory[cluster.lens.view] = view_of_process(cluster, host)
     return found
 
 
@@ -280,7 +267,7 @@ def with_replies(history: EpochHistory, view: ProcessView, host: ProcessHost) ->
     return view
 
 
-def view_of_process(cluster: Cluster, host: ProcessHost, *, superseded: bool) -> ProcessView:
+def view_of_process(cluster: Cluster, host: ProcessHost) -> ProcessView:
     shape, core, history = cluster.shape, host.core, cluster.history
     if core is None:
         return ProcessView(
@@ -295,7 +282,7 @@ def view_of_process(cluster: Cluster, host: ProcessHost, *, superseded: bool) ->
             replicas=tuple(left(host, p) for p in range(shape.partitions)),
         )
     epoch = core.broker_epoch
-    caught_up = epoch is not None and core.applied_offset >= epoch and not superseded
+    caught_up = epoch is not None and core.applied_offset >= epoch
     return ProcessView(
         state=core.state.name,
         incarnation=Ordinal("Incarnation", core.lifecycle.incarnation_id.int) if epoch is None else None,
@@ -390,23 +377,18 @@ def alter_isr_reply(history: EpochHistory, answer: Answer) -> AlterIsrReplyView:
 # Requests under way.
 
 
-def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) -> RegisterView | HeartbeatView:
-    request = envelope.request
-    if not isinstance(request, BrokerHeartbeatRequest):
-        return remembered(envelope.memory, cluster.lens.view, lambda: lifecycle_view(cluster, envelope, False))
-    superseded = is_superseded(committed, request.broker_id, request.broker_epoch)
-    key = cluster.lens.superseded if superseded else cluster.lens.view
-    return remembered(envelope.memory, key, lambda: lifecycle_view(cluster, envelope, superseded))
+def lifecycle_request(cluster: Cluster, envelope: Envelope) -> RegisterView | HeartbeatView:
+    return remembered(envelope.memory, cluster.lens.view, lambda: lifecycle_view(cluster, envelope))
 
 
-def lifecycle_view(cluster: Cluster, envelope: Envelope, superseded: bool) -> RegisterView | HeartbeatView:
+def lifecycle_view(cluster: Cluster, envelope: Envelope) -> RegisterView | HeartbeatView:
     request, history = envelope.request, cluster.history
     if isinstance(request, BrokerRegistrationRequest):
         incarnation = Ordinal("Incarnation", request.incarnation_id.int)
         described = is_described(cluster.shape.node_ids[envelope.sender], request)
         return RegisterView(envelope.sender, incarnation, envelope.late, envelope.to, described)
     assert isinstance(request, BrokerHeartbeatRequest)
-    caught_up = request.current_metadata_offset >= request.broker_epoch and not superseded
+    caught_up = request.current_metadata_offset >= request.broker_epoch
     return HeartbeatView(
         sender=envelope.sender,
         broker_epoch=history.broker_epoch(request.broker_epoch),

@@ -74,8 +74,8 @@ def check_grant(request: BrokerRequest, response: BrokerResponse) -> None:
 class Broker:
     """A broker process. One that has stopped does not start again: the next process is another incarnation.
 
-    logs: by partition, what a crash leaves. applied_offset: up to which the broker acts on the metadata; -1 where it
-    does not, as it is not registered there at its own broker epoch.
+    logs: by partition, what a crash leaves. applied_offset: up to which the broker has applied the metadata; -1 until
+    that reaches its own registration.
     """
 
     def __init__(
@@ -239,10 +239,12 @@ class Broker:
         """Act on an image that has the broker at its own broker epoch.
 
         If it has another or none, the image is too old, or this process is superseded: it neither leads nor follows.
+        In the latter case it has applied the image all the same, as in Kafka.
         """
         registration = self.image.registrations.get(self.broker_id)
         if registration is None or registration.broker_epoch != self.broker_epoch:
-            self.applied_offset = -1
+            is_superseded = self.broker_epoch is not None and self.image.offset >= self.broker_epoch
+            self.applied_offset = self.image.offset if is_superseded else -1
             self._resign()
             return []
         if self.applied_offset < 0:
