@@ -322,7 +322,7 @@ class Cluster(RuleBasedStateMachine):
         for slot in (3, 0, 1, 2):
             self.sigterm(slot)
         self.calm_down(20)
-        assert not any(process.broker.applied_offset >= 0 for process in self.alive.values())
+        assert not any(holds(process.broker.image.registrations, process) for process in self.alive.values())
         for slot in list(self.alive):
             self.crash(slot, False)
         for slot in (0, 1, 2):
@@ -386,7 +386,7 @@ class Cluster(RuleBasedStateMachine):
         for process in self.alive.values():
             broker = process.broker
             partition = broker.image.partitions.get(self.key)
-            if broker.applied_offset < 0 or partition is None:
+            if broker.applied_offset < 0 or not holds(broker.image.registrations, process) or partition is None:
                 assert not broker.leaders and not broker.followers
                 continue
             assert broker.applied_offset == broker.image.offset and self.key in broker.logs

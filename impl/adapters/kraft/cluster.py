@@ -94,7 +94,7 @@ class Shape:
     @property
     def registers_anew(self) -> bool:
         """A registration may end while the cluster runs, and another one take its place."""
-        return any(self.limits.get(name, 0) > 0 for name in ("max_crashes", "max_shutdowns", "max_unregistrations"))
+        return any(self.limits.get(name, 0) > 0 for name in ENDS_REGISTRATIONS)
 
     def controller_settings(self) -> ControllerSettings:
         return ControllerSettings(
@@ -163,6 +163,7 @@ class Answer:
     response: Response
 
 
+ENDS_REGISTRATIONS = "max_crashes", "max_shutdowns", "max_unregistrations", "max_second_starts"
 BEGUN_MS = 1_000_000
 """The clock of a host at first: a time that was kept from before it, or is 0, is long over."""
 

@@ -239,17 +239,16 @@ class Broker:
         """Act on an image that has the broker at its own broker epoch.
 
         If it has another or none, the image is too old, or this process is superseded: it neither leads nor follows.
-        In the latter case it has applied the image all the same, as in Kafka.
+        One that is superseded has applied the image all the same, as in Kafka.
         """
-        registration = self.image.registrations.get(self.broker_id)
+        registration, applied_offset = self.image.registrations.get(self.broker_id), self.applied_offset
+        is_reached = self.broker_epoch is not None and self.image.offset >= self.broker_epoch
+        self.applied_offset = self.image.offset if is_reached else -1
         if registration is None or registration.broker_epoch != self.broker_epoch:
-            is_superseded = self.broker_epoch is not None and self.image.offset >= self.broker_epoch
-            self.applied_offset = self.image.offset if is_superseded else -1
             self._resign()
             return []
-        if self.applied_offset < 0:
+        if applied_offset < 0:
             changed = self._placed_here()
-        self.applied_offset = self.image.offset
         return [effect for key in changed for effect in self._assign(key, now_ms)]
 
     def _placed_here(self) -> set[PartitionKey]:
