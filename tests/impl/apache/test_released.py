@@ -60,9 +60,13 @@ def test_what_conforms(model: str, changes: dict[str, object], verdict: str, tra
 @released
 @LONG
 @pytest.mark.xdist_group("apache")
-@pytest.mark.parametrize("model", ["creation", "refusal", "failover_reassignment", "snapshot_reassignment"])
+@pytest.mark.parametrize(
+    "model",
+    ["creation", "refusal", "failover_reassignment", "snapshot_reassignment", "unregistration", "failover_ends",
+     "failover_twins"],
+)  # fmt: skip
 def test_several_released_controllers_conform_as_far_as_they_are_driven(model: str) -> None:
-    """Answers wait for a commit, of brokers and of operators; snapshots are loaded."""
+    """Answers wait for a commit, of brokers and of operators; snapshots are loaded, and brokers register anew."""
     report = driven(model, load_system(f"apache-kafka:{VERSION}"), {}, 5)
     assert (report.divergence, report.verdict) == (None, INCOMPLETE)
 
