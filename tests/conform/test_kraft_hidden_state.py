@@ -125,7 +125,7 @@ class Faulty:
     broken: type[Broker] = Broker
     rules: ClassVar[Rules] = {}
 
-    def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None) -> Controller:
+    def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None, voter: int = 0) -> Controller:
         return self.made(settings) if snapshot is None else self.made.load(settings, snapshot)
 
     def broker(

@@ -9,7 +9,7 @@ from uuid import UUID
 from checker.conform.graph import Elsewhere, Graph, LeftOut, Rules, plain
 from checker.conform.system import Ordinal, Receiver, Structure
 from impl.adapters.kraft.cluster import LIKENESS, SESSION_TIMEOUT_MS, Cluster, ControllerHost
-from impl.adapters.kraft.core import ControllerCore, amended
+from impl.adapters.kraft.core import ControllerCore, PythonCore, amended
 from impl.adapters.kraft.epoch_history import EpochHistory, Marks
 from impl.adapters.kraft.observed import controller_epoch
 from impl.adapters.kraft.probes import receivers
@@ -127,7 +127,9 @@ class ApacheCore:
         classes(version)
         self._version = version
 
-    def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None) -> ControllerCore:
+    def controller(
+        self, settings: ControllerSettings, snapshot: Snapshot | None = None, voter: int = 0
+    ) -> ControllerCore:
         controller = ApacheController(self._version, settings)
         if snapshot is not None:
             controller.load(snapshot)
@@ -156,6 +158,17 @@ class WithLifecycles(ApacheCore):
         self, settings: BrokerSettings, incarnation_id: UUID, disk: Mapping[PartitionKey, ReplicaLog] | None = None
     ) -> Broker:
         return BrokerOfKafkas(self._version, settings, incarnation_id, disk)
+
+
+class MixedCore(ApacheCore):
+    """Every second controller is a released one, the others are of `impl.kraft`, as the brokers are."""
+
+    def controller(
+        self, settings: ControllerSettings, snapshot: Snapshot | None = None, voter: int = 0
+    ) -> ControllerCore:
+        if voter % 2 == 1:
+            return super().controller(settings, snapshot)
+        return PythonCore().controller(settings, snapshot)
 
 
 class ApacheUnderTest(KraftUnderTest):

@@ -117,9 +117,9 @@ class Shape:
             min_insync_replicas=self.min_insync_replicas,
         )
 
-    def controller(self, snapshot: Snapshot | None = None) -> ControllerCore:
+    def controller(self, snapshot: Snapshot | None = None, voter: int = 0) -> ControllerCore:
         """A standby, which has what the snapshot stands for."""
-        return self.core.controller(self.controller_settings(), snapshot)
+        return self.core.controller(self.controller_settings(), snapshot, voter)
 
     def broker(self, process: int, incarnation: int, disk: Disk | None = None) -> BrokerCore:
         """A process that has yet to start. incarnation: as `incarnation_id` counts them."""

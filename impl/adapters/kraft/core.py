@@ -140,8 +140,10 @@ class Core(Protocol):
 
     rules: ClassVar[Rules]
 
-    def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None) -> ControllerCore:
-        """A standby, which has what the snapshot stands for."""
+    def controller(
+        self, settings: ControllerSettings, snapshot: Snapshot | None = None, voter: int = 0
+    ) -> ControllerCore:
+        """A standby, which has what the snapshot stands for. voter: its number."""
 
     def broker(
         self, settings: BrokerSettings, incarnation_id: UUID, disk: Mapping[PartitionKey, ReplicaLog] | None = None
@@ -154,7 +156,7 @@ class PythonCore:
 
     rules: ClassVar[Rules] = {}
 
-    def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None) -> Controller:
+    def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None, voter: int = 0) -> Controller:
         return Controller(settings) if snapshot is None else Controller.load(settings, snapshot)
 
     def broker(

@@ -82,7 +82,7 @@ def addition_pending(cluster: Cluster, request: Any) -> Cluster:
 def with_others(cluster: Cluster, state: Any) -> Cluster:
     """The cluster with all its controllers: they have the same log, all of it committed."""
     host = cluster.controllers[0]
-    others = [standby(cluster.shape, cluster.log.batches) for _ in list(state.controllers)[1:]]
+    others = [standby(cluster.shape, cluster.log.batches, voter) for voter in range(1, len(state.controllers))]
     entries = [Entry(number, batch) for number, batch in enumerate(cluster.log.batches)]
     *_, (history, image) = replayed(EpochHistory({}), Image(), entries)
     cluster = replace(
@@ -143,9 +143,9 @@ def partitions_of(image: Any) -> Iterator[Record]:
         )
 
 
-def standby(shape: Shape, log: tuple[Batch, ...]) -> ControllerHost:
+def standby(shape: Shape, log: tuple[Batch, ...], voter: int = 0) -> ControllerHost:
     """A controller that has replayed a log."""
-    core, image = shape.controller(), Image()
+    core, image = shape.controller(voter=voter), Image()
     for batch in log:
         core.replay(batch)
         image.replay(batch)

@@ -217,11 +217,11 @@ def load_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | R
     voter = arguments["voter"].index
     if cluster.snapshot is None:
         return Refusal("there is none")
-    core, offset = loaded(cluster.shape, cluster.snapshot), cluster.snapshot.snapshot.offset
+    core, offset = loaded(cluster.shape, cluster.snapshot, voter), cluster.snapshot.snapshot.offset
     return following(cluster, voter, replace(cluster.controllers[voter], core=core, high_watermark=offset))
 
 
 @recalled
-def loaded(shape: Shape, taken: Taken) -> ControllerCore:
+def loaded(shape: Shape, taken: Taken, voter: int) -> ControllerCore:
     """A standby that has a snapshot, and no more."""
-    return shape.controller(taken.snapshot)
+    return shape.controller(taken.snapshot, voter)

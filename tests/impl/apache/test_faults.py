@@ -155,7 +155,7 @@ class FaultyCore(ApacheCore):
         super().__init__(version)
         self._fault = fault
 
-    def controller(self, settings: ControllerSettings, snapshot: Any = None) -> ApacheController:
+    def controller(self, settings: ControllerSettings, snapshot: Any = None, voter: int = 0) -> ApacheController:
         assert snapshot is None
         kind = type("Faulty", (Faulty,), {"fault": self._fault})  # no part of its state
         made: ApacheController = kind(VERSION, settings)

@@ -197,7 +197,7 @@ class Generous(ApacheController):
 @pytest.mark.parametrize(("kind", "model"), [(Fenced, "membership"), (Generous, "membership"), (Deaf, "zombie")])
 def test_a_fault_is_found(kind: type[ApacheController], model: str) -> None:
     class Core(ApacheCore):
-        def controller(self, settings: ControllerSettings, snapshot: Any = None) -> ApacheController:
+        def controller(self, settings: ControllerSettings, snapshot: Any = None, voter: int = 0) -> ApacheController:
             assert snapshot is None
             return kind(VERSION, settings)
 
