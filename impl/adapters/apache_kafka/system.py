@@ -59,10 +59,13 @@ def has_lapsed(contact: Number, host: ControllerHost) -> bool:
 
 
 def in_jvm(state: State, _: Any, graph: Graph) -> Structure:
-    """All that the objects in the JVM hold: see `java/fencepost/Structure.java`."""
+    """All that the objects in the JVM hold: see `java/fencepost/Structure.java`.
+
+    One that is lost still says at once whom it refuses, where brokers register while the cluster runs.
+    """
     host = graph.owner(ControllerHost)
     context: Context = graph.context
-    if host.is_out_of_sight and (host.is_unheard or not host.is_lost or not context.registers_anew):
+    if host.is_out_of_sight and not (host.is_lost and context.registers_anew):
         return None
     history = context.history.beyond(host.log)
     return tuple(

@@ -136,9 +136,9 @@ def handle_lifecycle(cluster: Cluster, envelope: Envelope) -> Cluster:
     before = awaited_offsets(cluster.controllers[envelope.to].core, envelope.request.broker_id)
     cluster = replace(cluster, lifecycle=without(cluster.lifecycle, envelope), records=owed(cluster, envelope))
     after = landed(cluster, envelope)
-    if after.is_quorum:  # the history has them
-        return after
     begun = awaited_offsets(after.controllers[envelope.to].core, envelope.request.broker_id) - before
+    if not begun or after.is_quorum:  # of several controllers the history has them
+        return after
     return replace(after, marks=(*after.marks, *sorted(begun)))
 
 
