@@ -375,7 +375,7 @@ def test_modules_of_the_current_folder_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "adapter", "lacks"),
     [
-        (LEASE, "kraft", "its adapter asks for 'controllers'; the constants of the model are: broker_stops_first"),
+        (LEASE, "kraft", "its adapter asks for 'max_crashes'; the constants of the model are: broker_stops_first"),
         (LEASE, "tests.conform.lease_server:SYSTEM", "its adapter asks for network; the fields of the model's state"),
     ],
 )

@@ -65,6 +65,7 @@ class OneBroker:
         trace: ReplicaTrace | None = None,
     ) -> None:  # fmt: skip
         """topic_first: the metadata has a topic, which this broker leads, before it has the brokers."""
+        epochs = {one: epoch + 2 if topic_first else epoch for one, epoch in EPOCHS.items()}
         settings = BrokerSettings(ID, "cluster", heartbeat_interval_ms=60_000)
         room = StoredReplicaLogs(RealDisk(), (str(folder),), trace)
         self.broker = Broker(settings, UUID(int=ID), room.load(), room)
@@ -80,11 +81,11 @@ class OneBroker:
         self.broker.start(0)
         registration = BrokerRegistrationRequest(ID, "cluster", UUID(int=ID))
         self.broker.lifecycle.in_flight = registration
-        self.broker.on_response(registration, BrokerRegistrationResponse(ErrorCode.NONE, EPOCHS[ID]), 0)
+        self.broker.on_response(registration, BrokerRegistrationResponse(ErrorCode.NONE, epochs[ID]), 0)
         if topic_first:
             self.create_topic()
-        self.replay(*(_registered(one) for one in EPOCHS))
-        self.replay(*(UnfenceBrokerRecord(broker_id=one, broker_epoch=epoch) for one, epoch in EPOCHS.items()))
+        self.replay(*(_registered(one, epoch) for one, epoch in epochs.items()))
+        self.replay(*(UnfenceBrokerRecord(broker_id=one, broker_epoch=epoch) for one, epoch in epochs.items()))
 
     def _look(self) -> None:
         self.steps.waiting.look()
@@ -139,8 +140,8 @@ class OneBroker:
         asyncio.run(both())
 
 
-def _registered(broker_id: int) -> RegisterBrokerRecord:
+def _registered(broker_id: int, broker_epoch: int) -> RegisterBrokerRecord:
     return RegisterBrokerRecord(
-        broker_id=broker_id, incarnation_id=UUID(int=broker_id), broker_epoch=EPOCHS[broker_id],
+        broker_id=broker_id, incarnation_id=UUID(int=broker_id), broker_epoch=broker_epoch,
         endpoints=(Endpoint("PLAINTEXT", "localhost", 9000 + broker_id, 0),), features=(), rack=None,
     )  # fmt: skip
