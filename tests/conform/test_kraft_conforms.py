@@ -86,6 +86,7 @@ PINS = [
     Pin("moved_record", {"max_crashes": 0}, 297_415, 70_105, 4_696),
     Pin("failover_shutdown", {"max_failovers": 0}, 19_798, 7_606, 1_600),
     Pin("failover_twins", {"max_failovers": 0}, 5_242, 1_342, 136),
+    Pin("failover_twins", {"max_early_expiries": 0}, 159_840, 34_408, 226),
     Pin("failover_ends", {"max_crashes": 0, "max_shutdowns": 0}, 5_226, 1_746, 113),
     Pin("failover_ends", {"max_crashes": 0}, 97_059, 33_166, 1_802),
 ]  # fmt: skip

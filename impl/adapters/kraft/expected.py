@@ -265,6 +265,7 @@ def lifecycle_request(request: Any) -> RegisterView | HeartbeatView:
         return RegisterView(request.sender.index, incarnation, request.late, request.to.index, is_described=True)
     return HeartbeatView(
         sender=request.sender.index,
+        is_own=True,
         broker_epoch=ordinal(request.broker_epoch),
         want_fence=request.want_fence,
         want_shut_down=request.want_shut_down,

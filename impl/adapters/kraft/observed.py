@@ -391,6 +391,7 @@ def lifecycle_view(cluster: Cluster, envelope: Envelope) -> RegisterView | Heart
     caught_up = request.current_metadata_offset >= request.broker_epoch
     return HeartbeatView(
         sender=envelope.sender,
+        is_own=request.broker_id == cluster.shape.node_ids[envelope.sender],
         broker_epoch=history.broker_epoch(request.broker_epoch),
         want_fence=request.want_fence,
         want_shut_down=request.want_shut_down,

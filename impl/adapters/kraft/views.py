@@ -96,9 +96,13 @@ class RegisterView(NamedTuple):
 
 
 class HeartbeatView(NamedTuple):
-    """caught_up, applied: what the metadata offset in it reaches. offline_log_dirs: none has failed, in the spec."""
+    """caught_up, applied: what the metadata offset in it reaches. offline_log_dirs: none has failed, in the spec.
+
+    is_own: the broker id in it is its sender's.
+    """
 
     sender: int
+    is_own: bool
     broker_epoch: Ordinal
     want_fence: bool
     want_shut_down: bool
