@@ -51,13 +51,13 @@ class EpochHistory:
 
     def beyond(self, log: Iterable[Entry]) -> EpochHistory:
         """The history with what a log issues of brokers, which need not follow on what it knows."""
-        own = {one: entry.number for entry in log for one in issued_of_brokers(entry.batch)}
+        own = numbers_of_brokers(log)
         return self if self.numbers is None or not own else EpochHistory({**self.numbers, **own})
 
     def confuses(self, log: Iterable[Entry], epoch: int) -> bool:
         """This log has issued a broker epoch that is another one here."""
-        own = {one: entry.number for entry in log for one in issued_of_brokers(entry.batch)}.get((BROKER, None, epoch))
-        here = (self.numbers or {}).get((BROKER, None, epoch))
+        issue = BROKER, None, epoch
+        own, here = numbers_of_brokers(log).get(issue), (self.numbers or {}).get(issue)
         return None not in (own, here) and own != here
 
     def reached(self, marks: Marks, offset: int) -> Ordinal | None:
@@ -113,6 +113,11 @@ def issued_of_brokers(batch: Batch) -> Iterator[Issued]:
                 yield OFFSET, None, offset
             case BrokerRegistrationChangeRecord(in_controlled_shutdown=True):
                 yield OFFSET, None, batch.last_offset
+
+
+def numbers_of_brokers(log: Iterable[Entry]) -> dict[Issued, int]:
+    """The numbers of the batches that issued what a log has of brokers."""
+    return {one: entry.number for entry in log for one in issued_of_brokers(entry.batch)}
 
 
 def replayed(history: EpochHistory, image: Image, entries: Iterable[Entry]) -> Iterator[tuple[EpochHistory, Image]]:
