@@ -201,8 +201,13 @@ def difference(model: BoundModel, one: Any, other: Any, between: str = ", not") 
 
 def differences(model: BoundModel, one: Any, other: Any) -> list[tuple[str, str, str]]:
     """The smallest places in which two states differ, and what stands there in each."""
+    return itf_differences(model.state_type.itf(one), model.state_type.itf(other))
+
+
+def itf_differences(one: Any, other: Any) -> list[tuple[str, str, str]]:
+    """As `differences`, of two states as a trace has them: one may be of a design whose types have no room for it."""
     parts: list[tuple[str, str, str]] = []
-    _differences("", model.state_type.itf(one), model.state_type.itf(other), parts)
+    _differences("", one, other, parts)
     return parts
 
 

@@ -13,7 +13,7 @@ from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel
 from checker.lang.values import RuntimeViolation
 from checker.reference.lasso import unfair
-from checker.reference.replay import ANOTHER_ORDER, ENDED, differences, not_there
+from checker.reference.replay import ANOTHER_ORDER, ENDED, itf_differences, not_there
 from checker.reference.step import Reference, step
 from checker.reference.trace import line_of, location, usual
 from traces import Step, Trace
@@ -145,9 +145,10 @@ def _other_way(model: BoundModel, recorded: Step, state: Any) -> Departed | None
     """The difference of a step that was taken from the recorded one, None where there is none."""
     if recorded.state is None:
         return Departed(recorded, "does not break down")
-    if model.state_type.itf(state) == recorded.state:
+    here = model.state_type.itf(state)
+    if here == recorded.state:
         return None
-    changes = differences(model, state, model.state_type.parse(recorded.state))
+    changes = itf_differences(here, recorded.state)
     return Departed(recorded, "does otherwise" if changes else f"does otherwise ({ANOTHER_ORDER})", tuple(changes))
 
 

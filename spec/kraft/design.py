@@ -120,6 +120,10 @@ class Design:
     finds_uncommitted_topics: bool = True
     """An operator may delete a topic as soon as its controller has decided to create it. Kafka looks names and ids up
     in what is committed (QuorumController.findTopicIds), and knows of no such topic before."""
+    keeps_record_behind_snapshot: bool = True
+    """A controller that renounces goes back to what is committed. Kafka's goes back to the snapshot that it has loaded,
+    where that is one record less, for it takes the snapshot's end for the last offset that the snapshot has
+    (OffsetControlManager.endLoadSnapshot)."""
     own_image_ends_start: bool = True
     """A broker leaves STARTING once its own image has what is committed. Kafka's does once a heartbeat's reply says
     that it has caught up with its registration (BrokerLifecycleManager.BrokerHeartbeatResponseEvent.run)."""
@@ -372,6 +376,7 @@ KAFKA_3_9 = {
     "removed_keep_order": False,
     "fences_once": False,
     "finds_uncommitted_topics": False,
+    "keeps_record_behind_snapshot": False,
     "own_image_ends_start": False,
 }
 """Apache Kafka 3.9, with what driving 4.3 has shown and the code of 3.9.2 has, too."""
@@ -390,6 +395,7 @@ KAFKA_4_3 = {
     "failover_knows_shutdowns": False,
     "fences_once": False,
     "finds_uncommitted_topics": False,
+    "keeps_record_behind_snapshot": False,
     "own_image_ends_start": False,
     "kafka_19975": True,
     "removed_addition_is_dropped": False,

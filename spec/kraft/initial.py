@@ -69,7 +69,15 @@ def in_role(role: Role, image: Metadata) -> Controller:
     checks_leases = role == Role.ACTIVE or Design.lease_check_by_timer
     no_shutdowns = Map(dict.fromkeys(Broker))
     return Controller(
-        image, frozenset(), checks_leases, no_shutdowns, role, ControllerEpoch(0), lags_since=None, log=()
+        image,
+        frozenset(),
+        checks_leases,
+        no_shutdowns,
+        role,
+        ControllerEpoch(0),
+        lags_since=None,
+        log=(),
+        goes_back_to=(),
     )
 
 

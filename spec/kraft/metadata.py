@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import AtMost, Map, Option, Seq, Set, record
+from checker.lang import AtMost, Map, Nat, Option, Seq, Set, record
 from spec.kraft.design import Design
 from spec.kraft.types import (
     Broker,
@@ -121,12 +121,24 @@ class Stable:
 StableLog = Annotated[Seq[Stable], AtMost(lambda: min(1, Design.controllers - 1))]
 
 
+def may_go_back() -> bool:
+    """One that was elected may be deposed, and goes back to the snapshot that it has loaded."""
+    return not Design.keeps_record_behind_snapshot and Design.max_failovers > 1
+
+
+# What a controller goes back to, where that is not what it knows to be committed: see `Controller.goes_back_to`.
+Loaded = Annotated[Seq[Metadata], AtMost(lambda: Design.snapshots if may_go_back() else 0)]
+# Up to 2, which stands for any more.
+OffsetsBehind = Annotated[int, Nat(lambda: 2 if Design.snapshots > 0 and may_go_back() else 0)]
+
+
 @record
 class Snapshot:
     """The newest snapshot of the metadata log, and what the records leave that were committed after it."""
 
     image: Metadata
     since: Delta
+    offsets_behind: OffsetsBehind  # with a record that a controller replays; counted where somebody may go back
 
 
 Snapshots = Annotated[Seq[Snapshot], AtMost(lambda: Design.snapshots)]

@@ -12,7 +12,7 @@ from typing import Annotated
 from checker.lang import AtMost, Bag, History, Map, Nat, Option, Seq, Set, message, record, state
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, LifecycleRequest
-from spec.kraft.metadata import Log, Metadata, Moving, PreviousImages, Snapshots, StableLog
+from spec.kraft.metadata import Loaded, Log, Metadata, Moving, PreviousImages, Snapshots, StableLog
 from spec.kraft.processes import BrokerProcess, is_alive, is_answered
 from spec.kraft.types import (
     Broker,
@@ -55,6 +55,7 @@ class Controller:
     epoch: ControllerEpoch  # the newest that it voted in or heard of
     lags_since: Option[ControllerEpoch]  # where it lacks something committed: the epoch of the last batch that it has
     log: Log  # what it has beyond the high watermark, oldest first
+    goes_back_to: Loaded  # when it renounces: the snapshot that it has loaded, where one record is behind it at most
 
 
 @message

@@ -12,9 +12,9 @@ disk; pre-vote; changes of the quorum. Leaders that step down, epochs that nobod
 from __future__ import annotations
 
 from checker.lang import Map, Set, action, fresh, replace, require
-from spec.kraft.decisions.log import composed, leader_change, no_records, replayed
+from spec.kraft.decisions.log import leader_change, no_records, offsets_behind, past_snapshot, replayed
 from spec.kraft.design import Design
-from spec.kraft.metadata import Batch, Log, Metadata, Stable, without_lease
+from spec.kraft.metadata import Batch, Loaded, Log, Metadata, Stable, without_lease
 from spec.kraft.processes import BrokerProcess, Deferral, Replica, at_once, is_alive
 from spec.kraft.state import Cluster, Controller, committed
 from spec.kraft.types import Broker, ControllerEpoch, Process, Role, TopicPartition, Voter
@@ -45,7 +45,8 @@ def stepped_down(controller: Controller, epoch: ControllerEpoch, stable: Metadat
 
     stable: the committed image.
     """
-    reverted = stable if controller.role == Role.ACTIVE else controller.image
+    last = stable if len(controller.goes_back_to) == 0 else controller.goes_back_to[0]
+    reverted = last if controller.role == Role.ACTIVE else controller.image
     return Controller(
         image=reverted if controller.lags_since is None else empty_image(),
         expired_leases=frozenset(),
@@ -55,6 +56,7 @@ def stepped_down(controller: Controller, epoch: ControllerEpoch, stable: Metadat
         epoch=epoch,
         lags_since=controller.lags_since,
         log=controller.log if controller.lags_since is None else (),
+        goes_back_to=() if controller.role == Role.ACTIVE else controller.goes_back_to,
     )
 
 
@@ -261,10 +263,18 @@ def controller_after_commit(controller: Controller, batch: Batch, epoch: Control
 
 def past_batch(controller: Controller, batch: Batch) -> Controller:
     """A controller whose high watermark passes a batch of its log. An active one has replayed it, others do so now."""
-    log = controller.log[1:]
+    log, goes_back_to = controller.log[1:], still_loaded(controller, batch)
     if controller.role == Role.ACTIVE:
-        return replace(controller, log=log)
-    return replace(controller, image=replayed(controller.image, batch.delta), log=log)
+        return replace(controller, log=log, goes_back_to=goes_back_to)
+    return replace(controller, image=replayed(controller.image, batch.delta), log=log, goes_back_to=goes_back_to)
+
+
+def still_loaded(controller: Controller, batch: Batch) -> Loaded:
+    """The snapshot that a controller goes back to when it renounces, once one more batch is committed."""
+    kept = any(
+        offsets_behind(0 if loaded == controller.image else 1, batch.delta) == 1 for loaded in controller.goes_back_to
+    )
+    return controller.goes_back_to if kept else ()
 
 
 def lacking_committed(controller: Controller, last: ControllerEpoch) -> Controller:
@@ -274,7 +284,7 @@ def lacking_committed(controller: Controller, last: ControllerEpoch) -> Controll
     """
     if is_raft_leader(controller):
         return replace(controller, lags_since=last)
-    return replace(controller, lags_since=last, image=empty_image(), log=())
+    return replace(controller, lags_since=last, image=empty_image(), log=(), goes_back_to=())
 
 
 @action(
@@ -292,7 +302,7 @@ def commit_batch(s: Cluster, leader: Voter) -> None:
         s.previous = (stable.image,)
     s.stable = (Stable(replayed(stable.image, batch.delta), batch.epoch),)
     if len(s.snapshots) > 0:
-        s.snapshots = (replace(s.snapshots[0], since=composed(s.snapshots[0].since, batch.delta)),)
+        s.snapshots = (past_snapshot(s.snapshots[0], batch.delta),)
     for process in Process:
         s.processes[process] = process_after_commit(s.processes[process], leader)
     for voter in Voter:

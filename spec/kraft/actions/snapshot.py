@@ -10,7 +10,7 @@ from __future__ import annotations
 from checker.lang import action, require
 from spec.kraft.actions.quorum import is_raft_leader
 from spec.kraft.decisions.log import no_records, replayed
-from spec.kraft.metadata import Metadata, Snapshot
+from spec.kraft.metadata import Metadata, Snapshot, may_go_back
 from spec.kraft.state import Cluster, Controller, committed
 from spec.kraft.types import Role, Voter
 
@@ -29,7 +29,7 @@ def write_snapshot(s: Cluster, voter: Voter) -> None:
     """A controller that has all that is committed writes a snapshot of it."""
     controller = s.controllers[voter]
     require(controller.lags_since is None)
-    s.snapshots = (Snapshot(image=stable_image(s, controller), since=no_records()),)
+    s.snapshots = (Snapshot(image=stable_image(s, controller), since=no_records(), offsets_behind=0),)
 
 
 @action(
@@ -46,6 +46,7 @@ def load_snapshot(s: Cluster, voter: Voter) -> None:
     snapshot = s.snapshots[0]
     controller.image = replayed(snapshot.image, snapshot.since)
     controller.lags_since = None
+    controller.goes_back_to = (snapshot.image,) if may_go_back() and snapshot.offsets_behind < 2 else ()
 
 
 def has_source(s: Cluster, controller: Controller) -> bool:

@@ -11,7 +11,20 @@ from __future__ import annotations
 
 from checker.lang import Map, Option, replace
 from spec.kraft.design import Design
-from spec.kraft.metadata import Batch, Delta, Log, Metadata, NewOffset, Partition, Registration, Removals, Removed
+from spec.kraft.metadata import (
+    Batch,
+    Delta,
+    Log,
+    Metadata,
+    NewOffset,
+    OffsetsBehind,
+    Partition,
+    Registration,
+    Removals,
+    Removed,
+    Snapshot,
+    may_go_back,
+)
 from spec.kraft.processes import Deferral
 from spec.kraft.state import Controller
 from spec.kraft.types import Broker, ControllerEpoch, Error, MetadataOffset, Role, TopicId, TopicPartition, Voter
@@ -171,6 +184,41 @@ def removed_by_either(first: Removals, second: Removals) -> Removals:
     if len(first) == 0 or len(second) == 0:
         return second if len(first) == 0 else first
     return (Removed(first[0].topic or second[0].topic, first[0].registrations | second[0].registrations),)
+
+
+def past_snapshot(snapshot: Snapshot, delta: Delta) -> Snapshot:
+    """A snapshot once one more batch is committed."""
+    return Snapshot(
+        image=snapshot.image,
+        since=composed(snapshot.since, delta),
+        offsets_behind=offsets_behind(snapshot.offsets_behind, delta),
+    )
+
+
+def offsets_behind(before: OffsetsBehind, delta: Delta) -> OffsetsBehind:
+    """The offsets behind a snapshot with a record that a controller replays, once one more batch is committed.
+
+    A leader change has no such record. Where it is first, the next record's offset is above the snapshot's end.
+    """
+    if not may_go_back():
+        return 0
+    records = records_in(delta)
+    if before == 0:
+        return 1 if records == 1 else 2
+    return before if records == 0 else 2
+
+
+def records_in(delta: Delta) -> int:
+    removed = sum(1 for one in delta.removals if one.topic) + sum(
+        1 for broker in Broker if removes_registration(delta, broker)
+    )
+    changed = sum(1 for broker in Broker if delta.registrations[broker] is not None)
+    return (
+        removed
+        + changed
+        + (0 if delta.topic is None else 1)
+        + sum(1 for p in TopicPartition if delta.partitions[p] is not None)
+    )
 
 
 def replay(image: Metadata, log: Log) -> Metadata:

@@ -39,4 +39,21 @@ KAFKA_17333 = Bug(
         and replayed.""",
 )
 
-BUGS = [KAFKA_12376, KAFKA_17333]
+RECORD_BEHIND_SNAPSHOT = Bug(
+    name="record-behind-snapshot",
+    title="A controller that renounces forgets the record right behind the snapshot that it has loaded",
+    label="shipped; no report known",
+    found_in="Apache Kafka 3.9.2, 4.0.2 and 4.3.1 (OffsetControlManager.endLoadSnapshot)",
+    story="""A controller has loaded a snapshot, and behind it a single record: a topic was deleted. It takes the end of
+        the snapshot, which is exclusive, for the last offset that it has, so that the record at that offset seems to be
+        nothing new, and what it goes back to stays the snapshot. It is elected, and deposed before anything of its own
+        is committed. With what is not committed it takes back the record, too, and its memory has the topic again. No
+        other one's has: what it decides about that topic, once it is elected again, they cannot replay.""",
+    model=models.quorum.REMOVAL,
+    constants={"keeps_record_behind_snapshot": False, "max_failovers": 2},
+    violates=properties.failover.image_is_replay_of_log,
+    states=11,
+    guard="A controller that renounces goes back to what is committed, all of it.",
+)
+
+BUGS = [KAFKA_12376, KAFKA_17333, RECORD_BEHIND_SNAPSHOT]

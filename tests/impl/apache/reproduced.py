@@ -3,25 +3,28 @@
 usage: python -m tests.impl.apache.reproduced [--release VERSION] [NAME ...]
 
 Names are the links of docs/findings/kip-631.md; without one, all that are known here. A cluster has one controller and
-three or four brokers on this machine, with Kafka's leases and heartbeats; a finding takes a minute or two. Exit codes:
-0 each was seen, 1 one was not (as in a release that has it not), 2 there are no jars, or a cluster did not get so far.
+three or four brokers on this machine, or three controllers and one broker, with Kafka's leases and heartbeats; a
+finding takes a minute or two. Exit codes: 0 each was seen, 1 one was not (as in a release that has it not), 2 there are
+no jars, or a cluster did not get so far.
 """
 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from impl.apache.errors import ApacheError
-from impl.apache.recording.cluster import cluster, until
+from impl.apache.recording.cluster import Node, cluster, until
 from impl.apache.recording.driving import Driver, client_library
+from impl.apache.recording.network import Way
 from impl.apache.recording.record import PROBLEMS, VERSION
 from impl.apache.recording.scenario import Step
 from impl.apache.release import missing
@@ -31,7 +34,15 @@ REFUSED = b"failed with DuplicateBrokerRegistrationException"
 LEASE_S = 9.0
 LEASES = {"broker.session.timeout.ms": round(LEASE_S * 1000), "broker.heartbeat.interval.ms": 2_000}
 STUCK_S = 30.0
-_STOPS_S, _WRITES_MS = 60.0, 5_000
+SNAPSHOT_S = 20.0
+SNAPSHOTS = {
+    "metadata.log.max.snapshot.interval.ms": round(SNAPSHOT_S * 1000),
+    "metadata.max.retention.bytes": 1,  # the log is deleted up to the newest snapshot but for the last minute's
+    "metadata.max.idle.interval.ms": 0,  # no NoOpRecord is written while there is nothing to do
+    "broker.session.timeout.ms": 60_000,
+}
+_STOPS_S, _WRITES_MS, _SETTLES_S = 60.0, 5_000, 10.0
+_BECOMES_ACTIVE, _RENOUNCES, _MOST_ELECTIONS = "Becoming the active controller", "Renouncing the leadership", 30
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,56 @@ class Scene:
         with self._admin() as client:
             return bool(client.list_partition_reassignments())
 
+    def refused_topic(self, name: str) -> str:
+        """What the creation of a topic is refused with; "" where it is created."""
+        try:
+            with self._admin() as client:
+                client.create_topics({name: {"assignments": {0: [0]}, "configs": {}}})
+        except self._kafka.errors.KafkaError as error:
+            return type(error).__name__
+        return ""
+
+    def topics(self) -> list[str]:
+        with self._admin() as client:
+            return sorted(client.list_topics())
+
+    # Controllers.
+
+    def active(self) -> Node:
+        """The controller that became active last."""
+        times = {node.node_id: _last_line(node, _BECOMES_ACTIVE) for node in self.driver.cluster.controllers}
+        return self.driver.cluster.nodes[max(times, key=lambda id_: times[id_])]
+
+    def depose(self) -> None:
+        """The active controller stands still until another is active, and then renounces. Raises ApacheError."""
+        deposed = self.active()
+        renounced = _last_line(deposed, _RENOUNCES)
+        deposed.signal(signal.SIGSTOP)
+        try:
+            until(lambda: self.active() is not deposed, "another controller is active", _STOPS_S)
+        finally:
+            deposed.signal(signal.SIGCONT)
+        until(lambda: _last_line(deposed, _RENOUNCES) > renounced, "the deposed controller renounces", _STOPS_S)
+        time.sleep(_SETTLES_S / 2)  # it fetches again, and may be elected
+
+    def elect(self, node: Node) -> None:
+        """Depose who is active until it is this one. Raises ApacheError."""
+        for _ in range(_MOST_ELECTIONS):
+            if self.active() is node:
+                return
+            self.depose()
+        raise ApacheError(f"controller {node.node_id} was not elected in {_MOST_ELECTIONS} elections")
+
+    def write_snapshots(self, writers: Collection[Node]) -> None:
+        """These controllers write a snapshot each, which ends with a new topic. Raises ApacheError."""
+        time.sleep(SNAPSHOT_S)
+        before = max((name for node in writers for name in snapshots(node)), default="")
+        self.refused_topic(f"snapshot-{len(self.topics())}")
+        until(lambda: all(max(snapshots(node), default="") > before for node in writers), "snapshots are written")
+
+    def running_controllers(self) -> list[int]:
+        return [node.node_id for node in self.driver.cluster.controllers if node.is_running]
+
     def refusal(self) -> str:
         """What a record is refused with that all in sync are to have; "" where it is written."""
         producer = self._kafka.KafkaProducer(
@@ -118,6 +179,16 @@ class Scene:
         finally:
             producer.close(timeout=1)
         return ""
+
+
+def snapshots(node: Node) -> list[str]:
+    """Of the metadata log, the oldest first."""
+    return sorted(path.name for path in node.data.glob("__cluster_metadata-0/*.checkpoint"))
+
+
+def _last_line(node: Node, what: str) -> str:
+    """The last line of a node's log that says this; lines begin with their time."""
+    return next((line for line in reversed(node.log.read_text(errors="replace").splitlines()) if what in line), "")
 
 
 def fenced_holder(scene: Scene) -> Seen:
@@ -173,21 +244,63 @@ def cancel_min_isr(scene: Scene) -> Seen:
     ))  # fmt: skip
 
 
-KNOWN: Mapping[str, tuple[int, Callable[[Scene], Seen]]] = {
-    "a-fenced-holder-keeps-its-id": (3, fenced_holder),
-    "a-reassignment-waits-for-what-it-removes": (3, removed_addition),
-    "a-cancel-takes-the-isr-below-the-minimum": (4, cancel_min_isr),
+def forgotten_record(scene: Scene) -> Seen:
+    """A topic is deleted right behind a snapshot. Who has to load that is elected, deposed, and elected again."""
+    controllers = scene.driver.cluster.controllers
+    scene.create((0,), {})
+    scene.write_snapshots(controllers)
+    late = next(node for node in controllers if node is not scene.active())
+    others = [node for node in controllers if node is not late]
+    scene.driver.cluster.network.cut(late.node_id, Way.BOTH)
+    scene.write_snapshots(others)
+    scene.take("delete")
+    until(lambda: all(len(snapshots(node)) == 1 for node in others), "logs are deleted up to the snapshot")
+    scene.driver.cluster.network.heal(late.node_id)
+    until(lambda: snapshots(late) == snapshots(others[0]), "the snapshot is loaded")
+    time.sleep(_SETTLES_S)
+    scene.elect(late)
+    scene.depose()
+    scene.elect(late)
+    listed, refused = TOPIC in scene.topics(), scene.refused_topic(TOPIC)
+    scene.driver.take(Step("delete", -1, TOPIC, wait_s=_SETTLES_S))
+    left = scene.running_controllers()
+    for node in controllers:
+        node.kill()
+        node.start()
+    time.sleep(2 * _SETTLES_S)
+    return Seen(bool(refused) and len(left) < len(controllers), (
+        f"the topic that is deleted is {'listed' if listed else 'not listed'}, and to create it is refused: {refused}",
+        f"once it is deleted again, {len(left)} of {len(controllers)} controllers run",
+        f"all are started again, and {len(scene.running_controllers())} run {2 * _SETTLES_S:g} s later",
+    ))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """act: what is done. controllers, brokers: that it takes. settings: of all nodes."""
+
+    act: Callable[[Scene], Seen]
+    controllers: int = 1
+    brokers: int = 3
+    settings: Mapping[str, int] = field(default_factory=lambda: LEASES)
+
+
+KNOWN: Mapping[str, Finding] = {
+    "a-fenced-holder-keeps-its-id": Finding(fenced_holder),
+    "a-reassignment-waits-for-what-it-removes": Finding(removed_addition),
+    "a-cancel-takes-the-isr-below-the-minimum": Finding(cancel_min_isr, brokers=4),
+    "a-controller-forgets-the-record-behind-its-snapshot": Finding(forgotten_record, 3, 1, SNAPSHOTS),
 }
-"""By the link of the finding, the brokers that it takes, and what is done."""
+"""By the link of the finding."""
 
 
 def reproduced(name: str, release: str, folder: Path) -> Seen:
     """folder: of its own, for the cluster. Raises ApacheError, OSError."""
-    brokers, act = KNOWN[name]
-    with cluster(folder, release, controllers=1, brokers=brokers, more=LEASES) as made:
+    known = KNOWN[name]
+    with cluster(folder, release, known.controllers, known.brokers, known.settings) as made:
         driver = Driver(made, lambda _said: None)
         driver.begin()
-        return act(Scene(driver))
+        return known.act(Scene(driver))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
