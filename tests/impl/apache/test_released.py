@@ -308,3 +308,20 @@ def test_a_folder_without_jars_gets_one_message(tmp_path: Path) -> None:
 def test_a_release_that_is_not_there_gets_one_message(version: str, says: str) -> None:
     with pytest.raises(SystemLostError, match=says):
         load_system(f"apache-kafka:{version}")
+
+
+@pytest.mark.parametrize(
+    ("constants", "actions", "says"),
+    [
+        ({"snapshots": 1, "max_failovers": 1}, ("load_snapshot", "handle_heartbeat"), "--set snapshots=0"),
+        ({"snapshots": 1, "max_failovers": 2}, ("load_snapshot", "delete_topic"), "--set max_failovers=1"),
+        ({"snapshots": 1, "max_failovers": 1}, ("load_snapshot", "delete_topic"), ""),
+        ({"snapshots": 0, "max_failovers": 2}, ("load_snapshot", "handle_heartbeat"), ""),
+    ],
+)
+def test_what_the_spec_does_not_say_of_snapshots_is_refused(
+    constants: dict[str, int], actions: tuple[str, ...], says: str
+) -> None:
+    """Without a JVM: what its controllers are asked for decides."""
+    refusal = ApacheUnderTest.__new__(ApacheUnderTest).lacks(constants, actions)
+    assert says in refusal and bool(says) == bool(refusal)
