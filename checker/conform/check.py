@@ -223,4 +223,4 @@ def _told(model: BoundModel, system: System[Any], name: str, product: Product) -
     if place is None:
         return None
     first, instances = (place.number, []) if place.pair == BEGIN else product.way_to(place.pair)
-    return reproduce(model, system, name, first, instances, place)
+    return reproduce(model, system, name, first, instances, place, product.seen)

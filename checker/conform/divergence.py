@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from checker.conform.behaviour import Behaviour
-from checker.conform.canonical import places, renumbered
+from checker.conform.canonical import places
 from checker.conform.driver import Diverges
-from checker.conform.system import Probe, Structure, System
+from checker.conform.rows import Row, Seen, rows_of
+from checker.conform.system import Probe, System
 from checker.conform.worker import ATTEMPT, BEGIN, GROWTH, PROBE, STEP, Place
 from checker.explicit.check import SHORTEST
 from checker.lang.loader import BoundModel
-from checker.lang.types import ABSENT_ITF
 from checker.reference.step import StepResult
 from checker.reference.trace import Tracer, line_of, location
 from traces import Step, Trace, Violation
-from traces.trace import Value
-from traces.values import show
 
 KIND = "divergence"
 TRIED = "tried, though the spec refuses it"
@@ -28,29 +25,9 @@ BY_RANK = "its ordinals are by rank, not as above"
 GROWING = "growth"
 GROWS = "hidden state grows without bound: the way goes round, and each time there is more in {}"
 UNSTEADY = (
-    "Driven along the same way again, the implementation did not diverge: it does not always do the same, or the key "
-    "of its adapter leaves out what decides."
+    "it diverged ({}) and, driven along the same way again, did not: the implementation does not always do the same, "
+    "or the key of its adapter leaves out what decides"
 )
-
-
-@dataclass(frozen=True)
-class Row:
-    """A place in what is observed, and what stands there, as text.
-
-    hidden: in what does not show; `spec` is what stood there before then, and should still stand there.
-    """
-
-    path: str
-    spec: str
-    system: str
-    hidden: bool = False
-
-    @property
-    def differs(self) -> bool:
-        return self.spec != self.system
-
-    def text(self) -> str:
-        return f"{self.system}, {'before' if self.hidden else 'in the spec'} {self.spec}"
 
 
 @dataclass(frozen=True)
@@ -67,11 +44,18 @@ class Divergence:
 
 
 def reproduce(
-    model: BoundModel, system: System[Any], name: str, first: int, instances: Sequence[int], place: Place
+    model: BoundModel,
+    system: System[Any],
+    name: str,
+    first: int,
+    instances: Sequence[int],
+    place: Place,
+    seen: Seen | None,
 ) -> Divergence:
     """The divergence at `place`, to which the instances lead from the initial state with the number `first`.
 
-    name: of the SUT. The behaviour is driven once more, by plain Python.
+    name: of the SUT. The behaviour is driven once more, by plain Python. seen: what the search came upon, which stands
+    in the report where it is not seen again.
     """
     recorder = Recorder(model, system, name)
     recorder.begin(first)
@@ -87,8 +71,7 @@ def reproduce(
         recorder.attempt(place.number)
     elif place.phase == PROBE:
         recorder.probe(recorder.behaviour.probes()[place.number][place.probe])
-    recorder.found = recorder.found or Diverges(UNSTEADY)
-    return recorder.divergence()
+    return recorder.divergence(seen)
 
 
 class Recorder:
@@ -149,58 +132,23 @@ class Recorder:
         except Diverges as diverges:
             self.found = self.found or diverges
 
-    def divergence(self) -> Divergence:
-        """The divergence that was found. There must be one."""
-        assert self.found is not None
-        rows = tuple(self._rows(self.found))
+    def divergence(self, seen: Seen | None = None) -> Divergence:
+        """The divergence that was found; where there was none, the one that was seen before. There must be one."""
+        if self.found is not None:
+            reason, rows = str(self.found), tuple(rows_of(self._system, self.found))
+        else:
+            assert seen is not None
+            reason, rows = UNSTEADY.format(seen.reason), seen.rows
         refusal = self._refusal
         guard = (line_of(refusal), location(refusal.file, refusal.line)) if refusal.ended else ("", "")
         values = tuple((row.path, row.text()) for row in rows if row.differs)
-        violation = Violation(self._name, self._kind, _sentence(str(self.found)), "", *guard, values)
+        violation = Violation(self._name, self._kind, _sentence(reason), "", *guard, values)
         trace = Trace(
             model=self._model.name, constants=self._tracer.constants(), steps=tuple(self._steps), violation=violation,
             head=(*self._tracer.head(), f"implementation: {self._name}", SHORTEST), columns=self._tracer.columns(),
         )  # fmt: skip
         return Divergence(trace, rows)
 
-    def _rows(self, found: Diverges) -> Iterator[Row]:
-        """The two states side by side, the SUT's ordinals by the numbers of the spec's.
-
-        Of what does not show, only where they differ: an adapter derives it from all objects that there are.
-        """
-        if found.system is None or found.spec is None:
-            return
-        spec, system = self._system.expect(found.spec), self._system.observe(found.system)
-        yield from self._beside(spec, system)
-        if found.before is not None:
-            before, after = (self._system.key(system) for system in (found.before, found.system))
-            yield from self._beside(before, after, hidden=True)
-
-    def _beside(self, spec: Structure, system: Structure, hidden: bool = False) -> Iterator[Row]:
-        for path, one, other in places(spec, renumbered(system, spec), "hidden" * hidden):
-            row = Row(path, show(value_of(one)), show(value_of(other)), hidden)
-            if row.differs or not hidden:
-                yield row
-
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
-
-
-def value_of(structure: Structure) -> Value:
-    """A structure as a value of a trace. Ordinals are numbers."""
-    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        if structure._fields == ("sort", "value"):
-            return int(structure[1])
-        return {name: value_of(part) for name, part in zip(structure._fields, structure, strict=True)}
-    if isinstance(structure, tuple):
-        return [value_of(part) for part in structure]
-    if isinstance(structure, frozenset):
-        members: list[Value] = [value_of(part) for part in structure]
-        tagged: dict[str, Value] = {"#set": members}
-        return tagged
-    if isinstance(structure, enum.Enum):
-        return structure.name
-    if structure is None:
-        return ABSENT_ITF
-    return structure if isinstance(structure, bool | int | str) else repr(structure)

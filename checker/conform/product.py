@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from checker.conform.canonical import Digest
 from checker.conform.growth import RISES, rises
+from checker.conform.rows import Seen
 from checker.conform.system import Structure
 from checker.conform.worker import BEGIN, GROWTH, Accepted, Candidate, Counts, Place, Portion, Probed
 from checker.explicit.search.store import Budget, OutOfMemoryError
@@ -75,6 +76,7 @@ class Product(LevelSearch):
         self._depth = 0
         self._left = 0
         self.divergence: Place | None = None
+        self.seen: Seen | None = None  # what diverges there
 
     @property
     def pairs(self) -> int:
@@ -172,8 +174,9 @@ class Product(LevelSearch):
         level.counts.add(portion.counts)
         _note(level.probed, portion.receivers)
         self._budget.hold(*portion.held)
-        places = [place for place in (self.divergence, portion.divergence) if place is not None]
-        self.divergence = min(places, default=None)
+        place = portion.divergence
+        if place is not None and (self.divergence is None or place < self.divergence):
+            self.divergence, self.seen = place, portion.seen
         return portion.candidates
 
     def _told(self, level: _Level, left: int) -> None:

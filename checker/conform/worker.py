@@ -13,6 +13,7 @@ from checker.conform.behaviour import Behaviour
 from checker.conform.canonical import DIGEST_BYTES, Canonical, Digest, by_rank
 from checker.conform.driver import Diverges, Driver, Held
 from checker.conform.noting import Noting, Reading, noted, reads_alike
+from checker.conform.rows import Seen, rows_of
 from checker.conform.spec_side import Call, Moves, SpecSide, digest_of
 from checker.conform.system import Probe, Receiver, SetsApart, Structure, System
 from checker.explicit.kernel import abi
@@ -142,14 +143,15 @@ LISTS = ("driven", "tried", "nothing")
 class Portion:
     """Results of one request to a worker.
 
-    receivers: keys of those that were probed. left: pairs of its part of the level that are still to be expanded.
-    held: in which process the exploration holds how many bytes.
+    receivers: keys of those that were probed. seen: what diverges there. left: pairs of its part of the level that are
+    still to be expanded. held: in which process the exploration holds how many bytes.
     """
 
     counts: Counts
     candidates: list[Candidate] = field(default_factory=list)
     receivers: list[tuple[Digest, Probed]] = field(default_factory=list)
     divergence: Place | None = None
+    seen: Seen | None = None
     left: int = 0
     held: tuple[str, int] = ("", 0)
 
@@ -193,8 +195,8 @@ class Worker:
             try:
                 state, looks = self._spec.state(words), self._spec.looks(words)
                 reached = self._first_like(self._driver.begin(self._model.constants, state, looks), looks)
-            except Diverges:
-                self._portion.divergence = Place(BEGIN, STEP, number)
+            except Diverges as diverges:
+                self._portion.divergence = self._diverged(Place(BEGIN, STEP, number), diverges, state)
                 break
             if not bits & abi.OUTSIDE:
                 self._come_to(Candidate(BEGIN, number, digest_of(words) + reached.key), words, reached)
@@ -243,8 +245,8 @@ class Worker:
             if to is None or to.looks != to_look:
                 try:
                     to = self._driven(before, call, moves.state, to_look)
-                except Diverges:
-                    return Place(number, STEP, call.instance)
+                except Diverges as diverges:
+                    return self._diverged(Place(number, STEP, call.instance), diverges, self._spec.state(target))
             if outside:
                 counts.outside += 1
             elif (pair := digest + to.key) not in self._seen:
@@ -298,14 +300,20 @@ class Worker:
             for instance, action, arguments in moves.refused:
                 try:
                     ended.append(self._driver.attempt(reached.system, action, arguments, before))
-                except Diverges:
-                    return Place(number, ATTEMPT, instance)
+                except Diverges as diverges:
+                    return self._diverged(Place(number, ATTEMPT, instance), diverges, moves.state)
             tried = Tried(moves.refused, noted(noting.read), tuple(ended))
             if self._is_shared:
                 reached.tried = tried
         for call, was_tried in zip(tried.calls, tried.ended, strict=True):
             (counts.tried if was_tried else counts.nothing)[actions[call.instance]] += 1
         return None
+
+    def _diverged(self, place: Place, diverges: Diverges, spec: Any) -> Place:
+        """A place where something diverges. spec: the spec's state there, as it should be."""
+        diverges.spec = spec
+        self._portion.seen = Seen(str(diverges), tuple(rows_of(self._system, diverges)))
+        return place
 
     def _receiving(self, system: Any, state: Any) -> Iterable[Receiver]:
         return self._system.receivers(system, state, self._spec.classes, self._driver.actions)
@@ -325,8 +333,8 @@ class Worker:
             for which, probe in enumerate(probes()):
                 try:
                     landed += self._driver.probe(Probe(*probe))
-                except Diverges:
-                    return Place(number, PROBE, at, which)
+                except Diverges as diverges:
+                    return self._diverged(Place(number, PROBE, at, which), diverges, diverges.spec or probe[1])
             self._portion.receivers.append((known, Probed(number, at, landed)))
         return None
 
