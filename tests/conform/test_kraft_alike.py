@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from typing import Any
 
+from checker.conform.system import Refusal
 from checker.lang.loader import load
 from impl.adapters.kraft import SYSTEM
 from impl.adapters.kraft.cluster import Cluster, ProcessHost
-from impl.adapters.kraft.controllers import without
+from impl.adapters.kraft.controllers import fence, without
 from impl.adapters.kraft.processes import started
 from impl.adapters.kraft.values import replace
+from impl.kraft.controller import lease_timer
 
 
 def cluster() -> Cluster:
@@ -44,6 +47,16 @@ def test_a_lease_that_has_run_out_is_not_like_one_that_runs() -> None:
     controller = cluster().controllers[0].alike()
     assert replace(controller, now_ms=controller.now_ms + 1).alike() is controller
     assert replace(controller, now_ms=controller.now_ms + 1_000_000).alike() is not controller
+
+
+def test_it_does_not_matter_when_the_lease_of_a_fenced_broker_is_looked_after() -> None:
+    """Nothing in the key says when it is due: whoever stands for another may not refuse what that one does."""
+    made = cluster()
+    host, image = made.controllers[0], made.controllers[0].image.copy()
+    image.registrations[1] = dataclasses.replace(image.registrations[1], fenced=True)
+    late = {lease_timer(broker_id): host.now_ms + 1 for broker_id in (0, 1)}
+    made = made.with_controller(0, replace(host, image=image, timers=host.timers | late))
+    assert isinstance(fence(made, 0, 0), Refusal) and fence(made, 0, 1) is made
 
 
 def test_whatever_a_core_remembers_distinguishes_it() -> None:

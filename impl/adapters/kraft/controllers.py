@@ -242,12 +242,15 @@ def fence_two_expired(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster
 
 
 def fence(cluster: Cluster, voter: int, broker: int) -> Cluster | Refusal:
-    """The controller looks after a lease."""
-    if cluster.controllers[voter].is_unheard:
+    """The controller looks after a lease. When it is to do that, of a broker that is fenced, decides nothing."""
+    host = cluster.controllers[voter]
+    if host.is_unheard:
         return cluster
-    at_ms = cluster.controllers[voter].timers.get(lease_timer(broker))
-    if at_ms is None or at_ms > cluster.controllers[voter].now_ms:
-        return Refusal("it does not look after this lease now")
+    at_ms = host.timers.get(lease_timer(broker))
+    if at_ms is None or at_ms > host.now_ms:
+        registration = host.image.registrations.get(broker)
+        is_fenced = registration is not None and registration.fenced
+        return cluster if is_fenced else Refusal("it does not look after this lease now")
     return fire(cluster, voter, lease_timer(broker))
 
 
