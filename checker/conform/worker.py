@@ -331,10 +331,11 @@ class Worker:
             self._receivers.add(known)
             landed = 0
             for which, probe in enumerate(probes()):
+                message = Probe(*probe)
                 try:
-                    landed += self._driver.probe(Probe(*probe))
+                    landed += self._driver.probe(message)
                 except Diverges as diverges:
-                    return self._diverged(Place(number, PROBE, at, which), diverges, diverges.spec or probe[1])
+                    return self._diverged(Place(number, PROBE, at, which), diverges, diverges.spec or message.state)
             self._portion.receivers.append((known, Probed(number, at, landed)))
         return None
 

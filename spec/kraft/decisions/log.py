@@ -209,16 +209,11 @@ def offsets_behind(before: OffsetsBehind, delta: Delta) -> OffsetsBehind:
 
 
 def records_in(delta: Delta) -> int:
-    removed = sum(1 for one in delta.removals if one.topic) + sum(
-        1 for broker in Broker if removes_registration(delta, broker)
-    )
-    changed = sum(1 for broker in Broker if delta.registrations[broker] is not None)
-    return (
-        removed
-        + changed
-        + (0 if delta.topic is None else 1)
-        + sum(1 for p in TopicPartition if delta.partitions[p] is not None)
-    )
+    """The records of a batch. A topic is deleted, and a broker unregistered, by one."""
+    removed = sum(1 for one in delta.removals if one.topic) + sum(1 for b in Broker if removes_registration(delta, b))
+    brokers = sum(1 for b in Broker if delta.registrations[b] is not None)
+    partitions = sum(1 for p in TopicPartition if delta.partitions[p] is not None)
+    return removed + brokers + partitions + (0 if delta.topic is None else 1)
 
 
 def replay(image: Metadata, log: Log) -> Metadata:

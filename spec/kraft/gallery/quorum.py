@@ -43,7 +43,7 @@ RECORD_BEHIND_SNAPSHOT = Bug(
     name="record-behind-snapshot",
     title="A controller that renounces forgets the record right behind the snapshot that it has loaded",
     label="shipped; no report known",
-    found_in="Apache Kafka 3.9.2, 4.0.2 and 4.3.1 (OffsetControlManager.endLoadSnapshot)",
+    found_in="Apache Kafka 3.9.2, 4.0.2, 4.1.2, 4.2.1 and 4.3.1 (OffsetControlManager.endLoadSnapshot)",
     story="""A controller has loaded a snapshot, and behind it a single record: a topic was deleted. It takes the end of
         the snapshot, which is exclusive, for the last offset that it has, so that the record at that offset seems to be
         nothing new, and what it goes back to stays the snapshot. It is elected, and deposed before anything of its own

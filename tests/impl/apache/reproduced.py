@@ -37,7 +37,7 @@ STUCK_S = 30.0
 SNAPSHOT_S = 20.0
 SNAPSHOTS = {
     "metadata.log.max.snapshot.interval.ms": round(SNAPSHOT_S * 1000),
-    "metadata.max.retention.bytes": 1,  # the log is deleted up to the newest snapshot but for the last minute's
+    "metadata.max.retention.bytes": 1,  # once a minute the log is deleted up to the newest snapshot
     "metadata.max.idle.interval.ms": 0,  # no NoOpRecord is written while there is nothing to do
     "broker.session.timeout.ms": 60_000,
 }
