@@ -9,7 +9,7 @@ from typing import Any
 from checker.conform.behaviour import Behaviour
 from checker.conform.canonical import places
 from checker.conform.driver import Diverges
-from checker.conform.rows import Row, Seen, rows_of
+from checker.conform.rows import Row, Seen, seen
 from checker.conform.system import Probe, System
 from checker.conform.worker import ATTEMPT, BEGIN, GROWTH, PROBE, STEP, Place
 from checker.explicit.check import SHORTEST
@@ -50,12 +50,12 @@ def reproduce(
     first: int,
     instances: Sequence[int],
     place: Place,
-    seen: Seen | None,
+    before: Seen | None,
 ) -> Divergence:
     """The divergence at `place`, to which the instances lead from the initial state with the number `first`.
 
-    name: of the SUT. The behaviour is driven once more, by plain Python. seen: what the search came upon, which stands
-    in the report where it is not seen again.
+    name: of the SUT. The behaviour is driven once more, by plain Python. before: what the search came upon, which
+    stands in the report where it is not seen again.
     """
     recorder = Recorder(model, system, name)
     recorder.begin(first)
@@ -71,7 +71,7 @@ def reproduce(
         recorder.attempt(place.number)
     elif place.phase == PROBE:
         recorder.probe(recorder.behaviour.probes()[place.number][place.probe])
-    return recorder.divergence(seen)
+    return recorder.divergence(before)
 
 
 class Recorder:
@@ -132,13 +132,13 @@ class Recorder:
         except Diverges as diverges:
             self.found = self.found or diverges
 
-    def divergence(self, seen: Seen | None = None) -> Divergence:
+    def divergence(self, before: Seen | None = None) -> Divergence:
         """The divergence that was found; where there was none, the one that was seen before. There must be one."""
         if self.found is not None:
-            reason, rows = str(self.found), tuple(rows_of(self._system, self.found))
+            reason, rows = seen(self._system, self.found)
         else:
-            assert seen is not None
-            reason, rows = UNSTEADY.format(seen.reason), seen.rows
+            assert before is not None
+            reason, rows = UNSTEADY.format(before.reason), before.rows
         refusal = self._refusal
         guard = (line_of(refusal), location(refusal.file, refusal.line)) if refusal.ended else ("", "")
         values = tuple((row.path, row.text()) for row in rows if row.differs)

@@ -42,7 +42,11 @@ class Seen(NamedTuple):
     rows: tuple[Row, ...]
 
 
-def rows_of(system: System[Any], found: Diverges) -> Iterator[Row]:
+def seen(system: System[Any], found: Diverges) -> Seen:
+    return Seen(str(found), tuple(_rows(system, found)))
+
+
+def _rows(system: System[Any], found: Diverges) -> Iterator[Row]:
     """The two states side by side, the SUT's ordinals by the numbers of the spec's.
 
     Of what does not show, only where they differ: an adapter derives it from all objects that there are.

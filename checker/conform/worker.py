@@ -13,7 +13,7 @@ from checker.conform.behaviour import Behaviour
 from checker.conform.canonical import DIGEST_BYTES, Canonical, Digest, by_rank
 from checker.conform.driver import Diverges, Driver, Held
 from checker.conform.noting import Noting, Reading, noted, reads_alike
-from checker.conform.rows import Seen, rows_of
+from checker.conform.rows import Seen, seen
 from checker.conform.spec_side import Call, Moves, SpecSide, digest_of
 from checker.conform.system import Probe, Receiver, SetsApart, Structure, System
 from checker.explicit.kernel import abi
@@ -312,7 +312,7 @@ class Worker:
     def _diverged(self, place: Place, diverges: Diverges, spec: Any) -> Place:
         """A place where something diverges. spec: the spec's state there, as it should be."""
         diverges.spec = spec
-        self._portion.seen = Seen(str(diverges), tuple(rows_of(self._system, diverges)))
+        self._portion.seen = seen(self._system, diverges)
         return place
 
     def _receiving(self, system: Any, state: Any) -> Iterable[Receiver]:
