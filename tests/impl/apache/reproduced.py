@@ -96,9 +96,12 @@ class Scene:
         return [address for broker, address in self.driver.cluster.bootstrap.items() if nodes[broker].is_running]
 
     def create(self, replicas: Sequence[int], configs: Mapping[str, str]) -> None:
-        with self._admin() as client:
-            client.create_topics({TOPIC: {"assignments": {0: list(replicas)}, "configs": dict(configs)}})
+        self._create(TOPIC, replicas, configs)
         self.await_isr(replicas)
+
+    def _create(self, topic: str, replicas: Sequence[int], configs: Mapping[str, str]) -> None:
+        with self._admin() as client:
+            client.create_topics({topic: {"assignments": {0: list(replicas)}, "configs": dict(configs)}})
 
     def partition(self) -> dict[str, Any]:
         """As a broker tells of it; nothing is known where the client asks one that is gone."""
@@ -116,11 +119,10 @@ class Scene:
         with self._admin() as client:
             return bool(client.list_partition_reassignments())
 
-    def refused_topic(self, name: str) -> str:
-        """What the creation of a topic is refused with; "" where it is created."""
+    def refused_creation(self) -> str:
+        """What the creation of the topic is refused with; "" where it is created."""
         try:
-            with self._admin() as client:
-                client.create_topics({name: {"assignments": {0: [0]}, "configs": {}}})
+            self._create(TOPIC, (0,), {})
         except self._kafka.errors.KafkaError as error:
             return type(error).__name__
         return ""
@@ -160,11 +162,11 @@ class Scene:
         """These controllers write a snapshot each, which ends with a new topic. Raises ApacheError."""
         time.sleep(SNAPSHOT_S)
         before = max((name for node in writers for name in snapshots(node)), default="")
-        self.refused_topic(f"snapshot-{len(self.topics())}")
+        self._create(f"snapshot-{len(self.topics())}", (0,), {})
         until(lambda: all(max(snapshots(node), default="") > before for node in writers), "snapshots are written")
 
-    def running_controllers(self) -> list[int]:
-        return [node.node_id for node in self.driver.cluster.controllers if node.is_running]
+    def running_controllers(self) -> int:
+        return sum(node.is_running for node in self.driver.cluster.controllers)
 
     def refusal(self) -> str:
         """What a record is refused with that all in sync are to have; "" where it is written."""
@@ -261,17 +263,17 @@ def forgotten_record(scene: Scene) -> Seen:
     scene.elect(late)
     scene.depose()
     scene.elect(late)
-    listed, refused = TOPIC in scene.topics(), scene.refused_topic(TOPIC)
+    listed, refused = TOPIC in scene.topics(), scene.refused_creation()
     scene.driver.take(Step("delete", -1, TOPIC, wait_s=_SETTLES_S))
     left = scene.running_controllers()
     for node in controllers:
         node.kill()
         node.start()
     time.sleep(2 * _SETTLES_S)
-    return Seen(bool(refused) and len(left) < len(controllers), (
+    return Seen(bool(refused) and left < len(controllers), (
         f"the topic that is deleted is {'listed' if listed else 'not listed'}, and to create it is refused: {refused}",
-        f"once it is deleted again, {len(left)} of {len(controllers)} controllers run",
-        f"all are started again, and {len(scene.running_controllers())} run {2 * _SETTLES_S:g} s later",
+        f"once it is deleted again, {left} of {len(controllers)} controllers run",
+        f"all are started again, and {scene.running_controllers()} run {2 * _SETTLES_S:g} s later",
     ))  # fmt: skip
 
 
