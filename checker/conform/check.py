@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from checker.conform.checkpoint import Checkpoint
 from checker.conform.divergence import Divergence, reproduce
 from checker.conform.product import Product, Progress
 from checker.conform.spec_side import kernel_of
@@ -33,17 +36,22 @@ SHARE_ALONE = 0.1  # of the time limit: what the search of the spec may take
 
 @dataclass(frozen=True)
 class ConformOptions:
-    """Options of an exploration. jobs: processes. memory_bytes: of all together; None: 80 % of what is available."""
+    """Options of an exploration. jobs: processes. memory_bytes: of all together; None: 80 % of what is available.
+
+    checkpoint: a directory to which every whole level is saved; resume: one from which to go on, and to save to.
+    """
 
     jobs: int = 1
     max_depth: int | None = None
     time_limit_s: float | None = None
     memory_bytes: int | None = None
+    checkpoint: Path | None = None
+    resume: Path | None = None
 
 
 @dataclass
 class Report:
-    """Results of an exploration. name: of the implementation.
+    """Results of an exploration. name: of the implementation. before: steps driven before it was resumed.
 
     states, transitions: of the spec alone, None where its search was not finished. pairs, depth, receivers, probes: as
     in `Product`. peak_memory_bytes: most that the exploration was seen to hold, in all processes. seconds: spec
@@ -53,6 +61,7 @@ class Report:
     model: BoundModel
     name: str
     counts: Counts
+    before: int
     pairs: int
     depth: int
     receivers: int
@@ -113,6 +122,7 @@ class Report:
             "pairs": self.pairs,
             "depth": self.depth,
             "driven": sum(counts.driven),
+            "driven_before": self.before,
             "refusals": sum(counts.tried),
             "receivers": self.receivers,
             "probes": self.probes,
@@ -143,14 +153,23 @@ def conform(
 
     The spec alone is searched first: its size is what the product is to cover. Raises SpecError for a spec that breaks
     down and for a model that the system cannot be driven through, WorkerError where a process of the exploration is
-    gone.
+    gone, CheckpointError for a directory that cannot be saved to or resumed from.
     """
     why = _mismatch(model, system)
     if why:
         hint = "take a model that the adapter of the implementation is for"
         raise SpecError(f"{name} cannot be driven through {model.name}: {why}", hint=hint)
+    bare = _bare(model)
+    with _saving(bare, name, options) as saved:
+        return _explored(bare, system, name, options, saved, searching, exploring)
+
+
+def _explored(
+    model: BoundModel, system: System[Any], name: str, options: ConformOptions, saved: Checkpoint | None,
+    searching: Callable[[SearchProgress], None] | None, exploring: Callable[[Progress], None] | None,
+) -> Report:  # fmt: skip
     started = time.monotonic()
-    model = _bare(model)
+    before = sum(saved.counts.driven) if saved is not None and saved.counts is not None else 0
     kernel = kernel_of(model, Limits(time_limit_s=options.time_limit_s))
     alone = _alone(model, kernel, options, searching)
     searched = time.monotonic()
@@ -163,7 +182,7 @@ def conform(
     with without_collection(), team(make, options.jobs) as workers:
         product = Product(
             workers, len(model.model.actions), deadline=deadline,
-            limit=f"time limit of {options.time_limit_s or 0:g} s", budget=budget, progress=exploring,
+            limit=f"time limit of {options.time_limit_s or 0:g} s", budget=budget, progress=exploring, saved=saved,
         )  # fmt: skip
         with interrupts(product):
             if alone.stopped == INTERRUPTED:
@@ -173,7 +192,7 @@ def conform(
     divergence = _told(model, system, name, product)
     finished = alone.stopped is None
     return Report(
-        model, name, product.counts, product.pairs, product.depth, product.receivers, product.probes,
+        model, name, product.counts, before, product.pairs, product.depth, product.receivers, product.probes,
         alone.distinct if finished else None, sum(a.fired for a in alone.actions) if finished else None,
         product.stopped, divergence, budget.peak,
         {"spec": searched - started, "product": explored - searched, "total": time.monotonic() - started},
@@ -199,6 +218,18 @@ def _bare(model: BoundModel) -> BoundModel:
     """The model without properties, which do not matter here, and without a view: whole states are compared."""
     bare = dataclasses.replace(model.model, properties=[], hide=[])
     return dataclasses.replace(model, model=bare)
+
+
+@contextmanager
+def _saving(model: BoundModel, name: str, options: ConformOptions) -> Iterator[Checkpoint | None]:
+    """The checkpoint that was asked for, with what is in it."""
+    directory = options.resume or options.checkpoint
+    if directory is None:
+        yield None
+        return
+    enter = Checkpoint.create if options.resume is None else Checkpoint.open
+    with closing(enter(directory, model.key(), name)) as checkpoint:
+        yield checkpoint
 
 
 def _alone(

@@ -15,9 +15,12 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from checker.conform.canonical import Digest
+from checker.conform.checkpoint import Checkpoint
 from checker.conform.growth import RISES, rises
+from checker.conform.retracing import Retracing, retracings
 from checker.conform.rows import Seen
 from checker.conform.system import Structure
 from checker.conform.worker import BEGIN, GROWTH, Accepted, Candidate, Counts, Place, Portion, Probed
@@ -31,13 +34,17 @@ SLICE_S = 0.1  # a worker reports, and hears of limits, about so often
 
 @dataclass(frozen=True)
 class Progress:
-    """An exploration under way. left: pairs of the level that are still to be expanded."""
+    """An exploration under way. left: pairs of the level that are still to be expanded.
+
+    retraced: while it is resumed, the pairs to which the SUT was driven again.
+    """
 
     pairs: int
     driven: int
     depth: int
     left: int
     seconds: float
+    retraced: int = 0
 
 
 class _Level:
@@ -57,13 +64,19 @@ class Product(LevelSearch):
     def __init__(
         self, workers: Sequence[Worker], actions: int, *, deadline: float | None = None,
         limit: str = "", budget: Budget, progress: Callable[[Progress], None] | None = None,
+        saved: Checkpoint | None = None,
     ) -> None:  # fmt: skip
-        """deadline: of `time.monotonic()`, and `limit` what to say then. budget: of the memory of all processes."""
-        self._workers = list(workers)
+        """deadline: of `time.monotonic()`, and `limit` what to say then. budget: of the memory of all processes.
+
+        saved: where every whole level is saved, and from where the search goes on if there are some.
+        """
+        self._workers, self._saved = list(workers), saved
         self._deadline, self._limit, self._report = deadline, limit, progress
         self._started = time.monotonic()
         self._budget, self._held = budget, Held()
         self._met: set[Digest] = set()  # pairs, as in `Candidate`
+        self._level: list[Candidate] = []  # the last level
+        self._receivers_saved = 0
         self._last: dict[Digest, int] = {}  # of each spec state, its pair with the highest number
         self._parents, self._instances = array("q"), array("l")
         self._alike, self._place = (
@@ -118,11 +131,15 @@ class Product(LevelSearch):
     # A level.
 
     def begin(self) -> None:
-        """Enter the initial pairs."""
+        """Enter the initial pairs, or those that were saved."""
+        if self._saved is not None and self._saved.counts is not None:
+            self._resume(self._saved, self._saved.counts)
+            return
         for worker in self._workers:
             worker.ask("begin")
         level = _Level(len(self.counts.driven))
         self._left = self._enter([self._taken(worker.answer(), level) for worker in self._workers])
+        self._save()
 
     def expand_level(self) -> None:
         """Expand the pairs of a level, in all workers."""
@@ -143,11 +160,15 @@ class Product(LevelSearch):
                     self._go_on(worker)
                 else:
                     busy.remove(worker)
-            self._told(level, sum(left.values()))
+            self._told(sum(level.counts.driven), sum(left.values()))
         if self.divergence is None:
             self.counts.add(level.counts)
             _note(self._probed, level.probed.items())
-        self._left = 0 if any(left.values()) else self._enter(list(found.values()))
+        if any(left.values()):
+            self._left = 0
+        else:
+            self._left = self._enter(list(found.values()))
+            self._save()
 
     def limit(self) -> str | None:
         """The limit on time or memory that is reached."""
@@ -179,10 +200,10 @@ class Product(LevelSearch):
             self.divergence, self.seen = place, portion.seen
         return portion.candidates
 
-    def _told(self, level: _Level, left: int) -> None:
+    def _told(self, driven: int, left: int, retraced: int = 0) -> None:
         if self._report is not None:
-            driven = sum(self.counts.driven) + sum(level.counts.driven)
-            self._report(Progress(self.pairs, driven, self.depth, left, time.monotonic() - self._started))
+            driven += sum(self.counts.driven)
+            self._report(Progress(self.pairs, driven, self.depth, left, time.monotonic() - self._started, retraced))
 
     def _enter(self, found: list[list[Candidate]]) -> int:
         """Number the pairs among the candidates that are new, and share them out. found: by worker."""
@@ -194,20 +215,27 @@ class Product(LevelSearch):
             for which, candidate in enumerate(candidates)
         )
         accepted: list[list[Accepted]] = [[] for _ in found]
-        for parent, instance, whose, which in order:
+        self._level = []
+        for _, _, whose, which in order:
             candidate = found[whose][which]
             if candidate.pair not in self._met:
-                self._met.add(candidate.pair)
-                number, before = len(self._parents), self._last.get(candidate.state, BEGIN)
-                accepted[whose].append((which, number, before == BEGIN))
-                self._last[candidate.state] = number
-                self._parents.append(parent)
-                self._instances.append(instance)
-                self._alike.append(before)
-                self._place.append(0 if before == BEGIN else self._place[before] + 1)
+                number = self._numbered(candidate)
+                accepted[whose].append((which, number, self._alike[number] == BEGIN))
+                self._level.append(candidate)
                 if self._place[number] >= RISES and self._grows(number):
                     return 0
         return self._distribute(accepted)
+
+    def _numbered(self, candidate: Candidate) -> int:
+        """The number of a new pair."""
+        number, before = len(self._parents), self._last.get(candidate.state, BEGIN)
+        self._met.add(candidate.pair)
+        self._last[candidate.state] = number
+        self._parents.append(candidate.parent)
+        self._instances.append(candidate.instance)
+        self._alike.append(before)
+        self._place.append(0 if before == BEGIN else self._place[before] + 1)
+        return number
 
     def _grows(self, last: int) -> bool:
         """Whether something has grown on the way to a pair, the last of its spec state, and nothing else changed."""
@@ -241,6 +269,66 @@ class Product(LevelSearch):
         for worker, pairs_of in zip(self._workers, sent, strict=True):
             worker.ask("receive", pairs_of)
         return sum(int(worker.answer()) for worker in self._workers)
+
+    # On disk.
+
+    def _save(self) -> None:
+        """Save the last level, if all before it is decided."""
+        if self._saved is not None and self.divergence is None:
+            receivers = islice(self._probed.items(), self._receivers_saved, None)
+            self._saved.save(self._level, receivers, self.counts)
+            self._receivers_saved = len(self._probed)
+
+    def _resume(self, saved: Checkpoint, counts: Counts) -> None:
+        """Enter what was saved, and drive the SUT to the pairs of its last level."""
+        digests = list[Digest]()
+        for candidate in saved.pairs():
+            self._numbered(candidate)
+            digests.append(candidate.pair)
+        self._probed = dict(saved.receivers())
+        self._receivers_saved = len(self._probed)
+        self._untold = {id(worker): list(self._probed) for worker in self._workers}
+        self.counts, self._depth, self._left = counts, len(saved.levels) - 1, saved.levels[-1]
+        last = range(self.pairs - self._left, self.pairs)
+        many = -(-len(last) // len(self._workers))
+        shares = [last[many * whose : many * (whose + 1)] for whose in range(len(self._workers))]
+        if not self._retraced(saved, shares, digests):
+            return
+        for worker, share in zip(self._workers, shares, strict=True):
+            pairs = [(which, number, self._alike[number] == BEGIN) for which, number in enumerate(share)]
+            worker.ask("release", pairs, {})
+            worker.answer()
+            worker.ask("receive", [])
+            worker.answer()
+
+    def _retraced(self, saved: Checkpoint, shares: Sequence[Sequence[int]], digests: Sequence[Digest]) -> bool:
+        """Drive the SUT to pairs, in all workers. False where that was stopped. shares: of each worker."""
+        todo = {
+            worker: retracings(share, self._parents, self._instances, digests)
+            for worker, share in zip(self._workers, shares, strict=True)
+        }
+        asked: dict[Worker, Retracing] = {}
+        done = 0
+
+        def ask(worker: Worker) -> None:
+            portion = next(todo[worker], None)
+            if portion is not None:
+                worker.ask("retrace", portion.is_first, portion.pairs)
+                asked[worker] = portion
+
+        for worker in self._workers:
+            ask(worker)
+        while asked:
+            for worker in ready(list(asked)):
+                portion = asked.pop(worker)
+                if not worker.answer():
+                    raise saved.changed(portion.steps)
+                done += len(portion.pairs)
+                ask(worker)
+            if self.is_over():
+                return False
+            self._told(0, self._left, done)
+        return True
 
 
 def _note(probed: dict[Digest, Probed], found: Iterable[tuple[Digest, Probed]]) -> None:

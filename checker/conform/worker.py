@@ -7,6 +7,7 @@ import pickle
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from checker.conform.behaviour import Behaviour
@@ -14,7 +15,7 @@ from checker.conform.canonical import DIGEST_BYTES, Canonical, Digest, by_rank
 from checker.conform.driver import Diverges, Driver, Held
 from checker.conform.noting import Noting, Reading, noted, reads_alike
 from checker.conform.rows import Seen, seen
-from checker.conform.spec_side import Call, Moves, SpecSide, digest_of
+from checker.conform.spec_side import Call, Move, Moves, SpecSide, digest_of
 from checker.conform.system import Probe, Receiver, SetsApart, Structure, System
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
@@ -101,6 +102,14 @@ class Candidate(NamedTuple):
         return self.pair[:DIGEST_BYTES]
 
 
+class Retraced(NamedTuple):
+    """A pair that is on disk, to which the SUT is driven again. at: its parent's place in the level before."""
+
+    at: int
+    instance: int
+    pair: Digest
+
+
 class Probed(NamedTuple):
     """A receiver that was probed. pair, number: where it was met, as in `Place`. landed: with how many messages."""
 
@@ -173,6 +182,7 @@ class Worker:
         self._receivers: set[Digest] = set()
         self._looked_at: dict[int, Structure] = {}  # keys of receivers that were probed, by id
         self._found: list[tuple[Packed, Reached]] = []  # the level's candidates
+        self._before: list[tuple[Packed, Reached]] = []  # the level out of which pairs are retraced
         self._first: dict[Digest, Reached] = {}  # of SUTs that are alike in all that decides, the one met first
         self._portion = self._empty()
 
@@ -185,22 +195,59 @@ class Worker:
 
     def begin(self) -> Portion:
         """Bring the SUT to the initial states that fall to it."""
-        states = self._model.initial_states()
-        found = Findings(self._kernel, [self._model.state_type.encode(state) for state in states])
         self._portion = self._empty()
-        for number, (row, bits) in enumerate(zip(found.initial, found.initial_bits.tolist(), strict=True)):
+        for number, (words, is_outside) in enumerate(self._initial):
             if number % self._jobs != self._number:
                 continue
-            words = packed(row)
             try:
-                state, looks = self._spec.state(words), self._spec.looks(words)
-                reached = self._first_like(self._driver.begin(self._model.constants, state, looks), looks)
+                reached = self._begun(words)
             except Diverges as diverges:
-                self._portion.divergence = self._diverged(Place(BEGIN, STEP, number), diverges, state)
+                place = Place(BEGIN, STEP, number)
+                self._portion.divergence = self._diverged(place, diverges, self._spec.state(words))
                 break
-            if not bits & abi.OUTSIDE:
+            if not is_outside:
                 self._come_to(Candidate(BEGIN, number, digest_of(words) + reached.key), words, reached)
         return self._portion
+
+    @cached_property
+    def _initial(self) -> list[tuple[Packed, bool]]:
+        """The initial states, and whether they break the state constraint."""
+        states = self._model.initial_states()
+        found = Findings(self._kernel, [self._model.state_type.encode(state) for state in states])
+        return [
+            (packed(row), bool(bits & abi.OUTSIDE)) for row, bits in zip(found.initial, found.initial_bits, strict=True)
+        ]
+
+    def _begun(self, words: Packed) -> Reached:
+        """The SUT in an initial state. Raises Diverges."""
+        state, looks = self._spec.state(words), self._spec.looks(words)
+        return self._first_like(self._driver.begin(self._model.constants, state, looks), looks)
+
+    def retrace(self, is_first: bool, pairs: list[Retraced]) -> bool:
+        """Drive the SUT to pairs of a level. is_first: of the level. Whether it comes to all of them.
+
+        The last level that is retraced is to be released, as if the pairs were its candidates.
+        """
+        if is_first:
+            self._before, self._found = self._found, []
+        for at, instance, pair in pairs:
+            try:
+                words, reached = self._retraced(at, instance)
+            except Diverges:
+                return False
+            if digest_of(words) + reached.key != pair:
+                return False
+            self._found.append((words, reached))
+        return True
+
+    def _retraced(self, at: int, instance: int) -> tuple[Packed, Reached]:
+        if at == BEGIN:
+            words, _ = self._initial[instance]
+            return words, self._begun(words)
+        before, reached = self._before[at]
+        moves = self._spec.moves(before)
+        move = next(move for move in moves.steps if move.call.instance == instance)
+        return move.target, self._after(reached, move, moves.state)
 
     def work(self, slice_s: float, last: int, probed: list[Digest]) -> Portion:
         """Expand pairs of the level, those up to number `last`, for about so long.
@@ -237,21 +284,25 @@ class Worker:
         )
 
     def _steps(self, number: int, moves: Moves, before: Reached) -> Place | None:
-        looks, counts, actions = self._spec.looks, self._portion.counts, self._actions
-        for call, target, digest, outside in moves.steps:
-            counts.driven[actions[call.instance]] += 1
-            to_look = looks(target)
-            to = self._recalled(before, call, moves.state)
-            if to is None or to.looks != to_look:
-                try:
-                    to = self._driven(before, call, moves.state, to_look)
-                except Diverges as diverges:
-                    return self._diverged(Place(number, STEP, call.instance), diverges, self._spec.state(target))
-            if outside:
+        counts, actions = self._portion.counts, self._actions
+        for move in moves.steps:
+            instance = move.call.instance
+            counts.driven[actions[instance]] += 1
+            try:
+                to = self._after(before, move, moves.state)
+            except Diverges as diverges:
+                return self._diverged(Place(number, STEP, instance), diverges, self._spec.state(move.target))
+            if move.outside:
                 counts.outside += 1
-            elif (pair := digest + to.key) not in self._seen:
-                self._come_to(Candidate(number, call.instance, pair), target, to)
+            elif (pair := move.digest + to.key) not in self._seen:
+                self._come_to(Candidate(number, instance, pair), move.target, to)
         return None
+
+    def _after(self, before: Reached, move: Move, state: Any) -> Reached:
+        """The SUT after a step of the spec in `state`. Raises Diverges."""
+        looks = self._spec.looks(move.target)
+        known = self._recalled(before, move.call, state)
+        return self._driven(before, move.call, state, looks) if known is None or known.looks != looks else known
 
     def _recalled(self, before: Reached, call: Call, state: Any) -> Reached | None:
         """The SUT after a step that it took before, where all is the same that the step went by."""
@@ -356,6 +407,7 @@ class Worker:
         """
         pairs = [(number, is_first, *self._found[which]) for which, number, is_first in accepted]
         self._found.clear()
+        self._before.clear()
         given: dict[int, bytes] = {}
         for whose, many in gifts.items():
             given[whose] = pickle.dumps(pairs[-many:], pickle.HIGHEST_PROTOCOL)

@@ -12,7 +12,6 @@ from checker.explicit.kernel.build import load_quick, quick_kernel
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.liveness.lasso import lasso_trace
 from checker.explicit.search.breadth_first import search
-from checker.explicit.search.checkpoint import CheckpointError
 from checker.explicit.search.path import Target, first_state, shortest
 from checker.explicit.search.results import SearchResult
 from checker.lang.declare import Declared
@@ -22,6 +21,7 @@ from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.reference.switches import repairs, with_switches_on
 from checker.reference.trace import Tracer
+from checker.running.checkpoint import CheckpointError
 from checker.running.deadline import CompilationDeadline, Stage
 from checker.running.limits import Limits, Progress
 from checker.verdicts import (

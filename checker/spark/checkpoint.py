@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from checker.explicit.search.checkpoint import CheckpointError
+from checker.running.checkpoint import CheckpointError
 from checker.spark.runs import Folder, Run
 from checker.spark.shard_tasks import ShardFiles
 

@@ -28,9 +28,9 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from checker.errors import cannot_write
-from checker.explicit.search.checkpoint import CheckpointError
 from checker.redaction import redacted
 from checker.running.arrays import Longs, Words
+from checker.running.checkpoint import CheckpointError
 from checker.spark.order import Order, Records
 
 GROUP = 1 << 16  # states of a row group

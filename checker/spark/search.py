@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from checker.explicit.search import breadth_first as local
-from checker.explicit.search.checkpoint import CheckpointError
 from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import Findings, reached_limit
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import OutOfMemoryError
 from checker.running.arrays import Words
+from checker.running.checkpoint import CheckpointError
 from checker.running.deadline import Deadline, Stopped
 from checker.running.interrupts import interrupts
 from checker.running.levels import LevelSearch

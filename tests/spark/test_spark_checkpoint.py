@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from checker.errors import UnwritableError
-from checker.explicit.search.checkpoint import CheckpointError
 from checker.lang.errors import SpecError
 from checker.lang.loader import load
+from checker.running.checkpoint import CheckpointError
 from checker.running.limits import Limits
 from checker.spark import runs
 from checker.spark.check import SparkOptions, check

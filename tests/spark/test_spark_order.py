@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.explicit.search.checkpoint import CheckpointError
+from checker.running.checkpoint import CheckpointError
 from checker.spark import runs
 from checker.spark.order import Order, Records, order_of
 from checker.spark.runs import Folder, Run, RunReader, RunWriter, grown, mark_seen, merge_runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.cli.output.printing import count, verdict_line
@@ -23,14 +24,15 @@ def conform_text(report: Report) -> str:
     for name, *numbers in zip(names, counts.driven, counts.tried, counts.nothing, strict=True):
         rows.append((name, *[f"{number:,}" for number in numbers]))
     driven = sum(counts.driven)
-    rate = count(int(driven / max(1e-9, report.seconds["product"])))
+    rate = count(int((driven - report.before) / max(1e-9, report.seconds["product"])))
     bounds = [f"{counts.cut:,} steps were cut by a bound of the model"] * bool(counts.cut)
     bounds += [f"{counts.outside:,} steps left the state constraint: they were driven, not expanded"] * bool(
         counts.outside
     )
+    before = f" ({report.before:,} of them before it was resumed)" * bool(report.before)
     lines = [
         f"{report.model.name} and {report.name}", "", *table(rows, (False, True, True, True)), "",
-        f"{plural(driven, 'transition')} driven between {plural(report.pairs, 'pair')}, depth {report.depth}; "
+        f"{plural(driven, 'transition')} driven{before} between {plural(report.pairs, 'pair')}, depth {report.depth}; "
         f"{plural(sum(counts.tried), 'refusal')}",
         *[f"{plural(report.probes, 'message')} not under way, at {plural(report.receivers, 'receiver')}"]
         * bool(report.receivers),
@@ -44,10 +46,12 @@ def conform_text(report: Report) -> str:
     return paragraphs(lines)
 
 
-def conform_verdict(report: Report) -> str:
-    """The two states after the step that diverges, and the verdict as the last line."""
-    states = [side_by_side(report.divergence), ""] if report.divergence is not None else []
-    return "\n".join([*states, verdict_line(report.verdict, report.reason)])
+def conform_verdict(report: Report, checkpoint: Path | None) -> str:
+    """The two states after the step that diverges, and the verdict as the last line. checkpoint: where it was saved."""
+    lines = [side_by_side(report.divergence), ""] if report.divergence is not None else []
+    if report.stopped is not None and checkpoint is not None:
+        lines += [f"to continue from the last whole level: --resume {checkpoint}", ""]
+    return "\n".join([*lines, verdict_line(report.verdict, report.reason)])
 
 
 def _share(covered: int, total: int | None, what: str) -> str:

@@ -99,6 +99,11 @@ class ProgressLine:
 
     def product(self, made: ProductProgress) -> None:
         """Show how far the exploration of a spec and an implementation is."""
+        if made.retraced:
+            self._show(made.seconds, made.driven, lambda _: [
+                f"going back to level {made.depth}", f"{count(made.retraced)} pairs reached", f"{made.seconds:.0f} s",
+            ])  # fmt: skip
+            return
         self._show(made.seconds, made.driven, lambda rate: [
             f"level {made.depth}", f"{count(made.driven)} transitions driven", f"{count(made.pairs)} pairs",
             f"{rate}/s", f"{made.seconds:.0f} s", f"{count(made.left)} of the level to go",

@@ -16,8 +16,8 @@ import pytest
 from checker.explicit.kernel.build import compile_kernel
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.breadth_first import search
-from checker.explicit.search.checkpoint import CheckpointError
 from checker.explicit.search.path import Target, shortest
+from checker.running.checkpoint import CheckpointError
 from checker.running.limits import Limits
 from tests.explicit.async_isr import AsyncIsr
 from tests.explicit.small_models import line, subsets

@@ -1,11 +1,12 @@
 """Every model of KIP-631 explored together with a released controller: what conforms, and where it does otherwise.
 
-    python -m tests.impl.apache.models [--release VERSION] [--lifecycles] [--seconds S] [--done FILE] [MODEL ...]
+    python -m tests.impl.apache.models [--release VERSION] [--lifecycles] [--seconds S] [--done FILE]
+                                       [--checkpoints DIR] [MODEL ...]
 
 A model gets so many seconds at most (300), on one core. With `--lifecycles` the brokers' are those of the release, too.
-With `--done FILE` the file keeps a line for each, and a model
-that has one is not explored again; one that Ctrl-C stops has none. Exit codes: 0 nothing diverges, 1 something does, 3
-stopped before the end.
+With `--done FILE` the file keeps a line for each, and a model that has one is not explored again; one that Ctrl-C
+stops has none. With `--checkpoints DIR` every level is saved there, and a model that was not explored to its end goes
+on, for so many seconds more. Exit codes: 0 nothing diverges, 1 something does, 3 stopped before the end.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.lang.loader import load_spec
-from checker.verdicts import DIVERGES
+from checker.verdicts import DIVERGES, INCOMPLETE
 from impl.apache.recording.record import VERSION, setting_of
 from impl.apache.release import missing
 from tests.cluster import stopping
@@ -29,13 +30,17 @@ NOT_DRIVEN = "not driven"
 """The verdict on a model that the adapter has no steps for."""
 
 
-def explored(model: str, version: str, seconds: float, lifecycles: bool) -> dict[str, Any]:
-    """The line of a model."""
+def explored(model: str, version: str, seconds: float, lifecycles: bool, checkpoints: Path | None) -> dict[str, Any]:
+    """The line of a model. checkpoints: the directory of all that are saved."""
     setting = f"{setting_of(version)}_{'lifecycle' if lifecycles else 'controller'}"
     released = f"apache-kafka{'-lifecycle' if lifecycles else ''}:{version}"
+    saving: list[str] = []
+    if checkpoints is not None:
+        saved = checkpoints / released.replace(":", "-") / model
+        saving = ["--resume" if (saved / "manifest.json").exists() else "--checkpoint", str(saved)]
     command = [
         sys.executable, "-m", "checker", "conform", f"kraft/{model}", "--impl", released, "--setting", setting,
-        "--jobs", "1", "--time-limit-s", str(seconds), "--json", "--quiet",
+        "--jobs", "1", "--time-limit-s", str(seconds), "--json", "--quiet", *saving,
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True)
     if not done.stdout:
@@ -66,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--lifecycles", action="store_true")
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--done", type=Path)
+    parser.add_argument("--checkpoints", type=Path)
     options = parser.parse_args(arguments)
     if why := missing(options.release):
         parser.error(why)
@@ -81,8 +87,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _lines(names: Sequence[str], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     known = known_runs(options.done, "model")
+    if options.checkpoints is not None:
+        known = {name: line for name, line in known.items() if line["verdict"] != INCOMPLETE}
     for name in names:
-        line = known.get(name) or explored(name, options.release, options.seconds, options.lifecycles)
+        line = known.get(name) or explored(
+            name, options.release, options.seconds, options.lifecycles, options.checkpoints
+        )
         if stopping.asked():
             return
         if name not in known and options.done is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,3 +47,23 @@ def test_what_was_explored_is_known(
     assert capsys.readouterr().out.count("conforms") == 3
     monkeypatch.setattr(models, "explored", lambda *_arguments: DIVERGING)
     assert models.main(["zombie"]) == 1
+
+
+def test_what_was_not_explored_to_its_end_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[list[str]] = []
+
+    def run(command: list[str], **_options: object) -> SimpleNamespace:
+        ran.append(command[command.index("--quiet") + 1 :])
+        saved = Path(ran[-1][1])
+        saved.mkdir(parents=True, exist_ok=True)
+        (saved / "manifest.json").touch()
+        line = EXPLORED if len(ran) == 1 else WHOLE
+        return SimpleNamespace(stdout=json.dumps({**line, "divergence": None}), stderr="")
+
+    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.setattr(models, "missing", lambda _version: "")
+    done, saved = str(tmp_path / "done.ndjson"), tmp_path / "saved"
+    for _ in range(3):
+        assert models.main(["--done", done, "--checkpoints", str(saved), "--release", "4.3.1", "quorum"]) == 0
+    directory = str(saved / "apache-kafka-4.3.1" / "quorum")
+    assert ran == [["--checkpoint", directory], ["--resume", directory]]
