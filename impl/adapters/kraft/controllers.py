@@ -24,7 +24,7 @@ from impl.adapters.kraft.core import ControllerCore, amended, is_kafkas
 from impl.adapters.kraft.deciding import Decided, decide, deciding, fire, with_decided, written_in
 from impl.adapters.kraft.epoch_history import BEYOND
 from impl.adapters.kraft.processes import UNWRITTEN, answered
-from impl.adapters.kraft.values import Call, recalled, replace
+from impl.adapters.kraft.values import Call, passing, recalled, replace
 from impl.kraft.controller import NO_OP_TIMER, lease_timer
 from impl.kraft.effects import Effects
 from impl.kraft.errors import ErrorCode
@@ -68,8 +68,8 @@ def landed(cluster: Cluster, envelope: Envelope) -> Cluster:
         cluster, replies = decide(cluster, envelope.to, handling_of(envelope, CALL))
         return answered(cluster, envelope, replies[CALL])
     host, heard = cluster.controllers[envelope.to], told_apart(cluster, envelope)
-    cluster = cluster.with_controller(envelope.to, with_waiting(host, envelope))
-    cluster, replies = decide(cluster, envelope.to, handling_of(heard, host.made))
+    act = handling_of(heard, host.made)
+    cluster, replies = decide(cluster, envelope.to, act, host=with_waiting(host, envelope))
     return released(cluster, envelope.to, replies)
 
 
@@ -87,9 +87,14 @@ def told_apart(cluster: Cluster, envelope: Envelope) -> Envelope:
     return replace(envelope, request=dataclasses.replace(request, broker_epoch=BEYOND))
 
 
-@recalled
+@passing
 def with_waiting(host: ControllerHost, envelope: Envelope) -> ControllerHost:
     return replace(host, waiting={**host.waiting, host.made: envelope}, made=host.made + 1)
+
+
+@passing
+def with_operator(host: ControllerHost) -> ControllerHost:
+    return replace(host, operators=host.operators | {host.made}, made=host.made + 1)
 
 
 @recalled
@@ -330,9 +335,8 @@ def remove(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster 
     host = cluster.controllers[voter]
     if host.is_unheard or (host.is_lost and isinstance(request, DeleteTopicRequest)):
         return replace(cluster, removal=Removal(voter, None))
-    asked = replace(host, operators=host.operators | {host.made}, made=host.made + 1)
-    cluster = replace(cluster.with_controller(voter, asked), removal=Removal(voter, host.made))
-    after, replies = decide(cluster, voter, handling(request, host.made))
+    cluster = replace(cluster, removal=Removal(voter, host.made))
+    after, replies = decide(cluster, voter, handling(request, host.made), host=with_operator(host))
     return refusal_in(replies) or released(after, voter, replies)
 
 

@@ -10,7 +10,7 @@ from impl.adapters.kraft import record_rules
 from impl.adapters.kraft.cluster import Cluster, ControllerHost, Timer
 from impl.adapters.kraft.core import ControllerCore, is_kafkas
 from impl.adapters.kraft.epoch_history import Entry
-from impl.adapters.kraft.values import Call, recalled, replace
+from impl.adapters.kraft.values import Call, passing, recalled, replace
 from impl.kraft.effects import Append, Effects, Reply, Send, SetTimer
 from impl.kraft.messages import Response
 from impl.kraft.records import Batch
@@ -25,14 +25,16 @@ class Decided(NamedTuple):
 
 
 def decide(
-    cluster: Cluster, voter: int, act: Callable[[ControllerCore, int], Effects], *, by_ms: int = 0
-) -> tuple[Cluster, Mapping[int, Response]]:
+    cluster: Cluster, voter: int, act: Callable[[ControllerCore, int], Effects], *, by_ms: int = 0,
+    host: ControllerHost | None = None,
+) -> tuple[Cluster, Mapping[int, Response]]:  # fmt: skip
     """Let a controller act, and append what it appends. One that is alone commits that at once.
 
-    Returns the responses that leave it, by call. by_ms: what its clock reaches at least. Raises AssertionError where a
+    Returns the responses that leave it, by call. by_ms: what its clock reaches at least. host: what the controller is
+    by now, if it is not what the cluster has. Raises AssertionError where a
     response leaves together with what it rests on, which is not committed by then, or a batch breaks `record_rules`.
     """
-    made = decided(cluster.controllers[voter], act, by_ms, written_in(cluster))
+    made = decided(cluster.controllers[voter] if host is None else host, act, by_ms, written_in(cluster))
     return with_decided(cluster, voter, made), made.replies
 
 
@@ -104,10 +106,10 @@ class Committed:
 
 def fire(cluster: Cluster, voter: int, timer: Timer) -> Cluster:
     """Fire a timer of a controller that is due by now."""
-    cluster = cluster.with_controller(voter, without_timer(cluster.controllers[voter], timer))
-    return decide(cluster, voter, Call("on_timer", (timer,)))[0]
+    host = without_timer(cluster.controllers[voter], timer)
+    return decide(cluster, voter, Call("on_timer", (timer,)), host=host)[0]
 
 
-@recalled
+@passing
 def without_timer(host: ControllerHost, timer: Timer) -> ControllerHost:
     return replace(host, timers={name: at_ms for name, at_ms in host.timers.items() if name != timer})

@@ -28,7 +28,7 @@ from impl.adapters.kraft.deciding import Committed, decide
 from impl.adapters.kraft.epoch_history import Entry
 from impl.adapters.kraft.processes import waits
 from impl.adapters.kraft.running import deliver, settled
-from impl.adapters.kraft.values import Call, recalled, replace
+from impl.adapters.kraft.values import Call, passing, recalled, replace
 from impl.kraft.messages import Response
 from impl.kraft.records import Batch, NoOpRecord
 
@@ -70,20 +70,26 @@ def stepped_down(cluster: Cluster, voter: int, epoch: int) -> Cluster:
     if not before.waiting.keys() | before.operators <= refused.keys():
         raise AssertionError("a controller that renounced leaves somebody waiting")
     host, is_up_to_date = cluster.controllers[voter], before.lags_since is None
-    standby = replace(
-        host,
-        image=cluster.committed if is_up_to_date else host.image,
-        timers={},
-        epoch=epoch,
-        is_elected=False,
-        log=host.log if is_up_to_date else (),
-        waiting={},
-        operators=frozenset(),
-    )
+    standby = standing_by(host, epoch, cluster.stable if is_up_to_date else None)
     cluster = without_reply(cluster.with_controller(voter, standby), voter)
     for call, envelope in before.waiting.items():
         cluster = deliver_refusal(cluster, envelope, refused[call])
     return cluster
+
+
+@recalled
+def standing_by(host: ControllerHost, epoch: int, stable: Stable | None) -> ControllerHost:
+    """A controller that follows in an epoch. stable: what is committed, where it lacks nothing of that."""
+    return replace(
+        host,
+        image=host.image if stable is None else stable.image,
+        timers={},
+        epoch=epoch,
+        is_elected=False,
+        log=() if stable is None else host.log,
+        waiting={},
+        operators=frozenset(),
+    )
 
 
 def without_reply(cluster: Cluster, voter: int) -> Cluster:
@@ -123,10 +129,14 @@ def find_controller(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster |
 def fetch_batch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     """A standby cuts off what its leader does not have, else it takes over the leader's next batch."""
     voter, leader = arguments["voter"].index, arguments["leader"].index
-    own, other = cluster.controllers[voter].log, cluster.controllers[leader].log
+    return cluster.with_controller(voter, having_fetched(cluster.controllers[voter], cluster.controllers[leader]))
+
+
+@recalled
+def having_fetched(host: ControllerHost, leader: ControllerHost) -> ControllerHost:
+    own, other = host.log, leader.log
     same = sum(mine == theirs for mine, theirs in zip(own, other, strict=False))
-    log = own[:same] if same < len(own) else other[: same + 1]
-    return cluster.with_controller(voter, replace(cluster.controllers[voter], log=log))
+    return replace(host, log=own[:same] if same < len(own) else other[: same + 1])
 
 
 def catch_up(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -181,22 +191,34 @@ def after_commit(cluster: Cluster, voter: int, entry: Entry, epoch: int) -> Clus
     host = cluster.controllers[voter]
     has_it = host.lags_since is None and host.log[:1] == (entry,)
     if has_it and not (host.is_elected and host.epoch < epoch):
-        cluster = cluster.with_controller(voter, replace(host, log=host.log[1:]))
         return noticed(cluster, voter)
     last = host.log[-1].batch if host.log else cluster.log.batches[-2]
-    behind = last.epoch if host.lags_since is None else host.lags_since
-    log = host.log if host.is_elected else ()
-    return cluster.with_controller(voter, replace(host, lags_since=behind, log=log))
+    return cluster.with_controller(voter, behind(host, last.epoch if host.lags_since is None else host.lags_since))
+
+
+@recalled
+def behind(host: ControllerHost, since: int) -> ControllerHost:
+    """A controller that lacks something committed. since: the epoch of its last batch."""
+    return replace(host, lags_since=since, log=host.log if host.is_elected else ())
 
 
 def noticed(cluster: Cluster, voter: int) -> Cluster:
-    """A controller hears that all is committed. An active one answers who waited for it, any other replays it."""
+    """A controller hears that its oldest entry is committed.
+
+    An active one answers who waited for it, any other replays it.
+    """
     host = cluster.controllers[voter]
     if not host.core.is_active:
-        return following(cluster, voter, host)
-    cluster = cluster.with_controller(voter, replace(host, high_watermark=cluster.committed.offset))
-    cluster, replies = decide(cluster, voter, Committed(cluster.log.batches[-1]))
+        return following(cluster, voter, with_committed_up_to(host, host.high_watermark))
+    now = with_committed_up_to(host, cluster.committed.offset)
+    cluster, replies = decide(cluster, voter, Committed(cluster.log.batches[-1]), host=now)
     return released(cluster, voter, replies)
+
+
+@passing
+def with_committed_up_to(host: ControllerHost, high_watermark: int) -> ControllerHost:
+    """A controller that has heard that its oldest entry is committed."""
+    return replace(host, log=host.log[1:], high_watermark=high_watermark)
 
 
 # Snapshots.
@@ -217,11 +239,16 @@ def load_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | R
     voter = arguments["voter"].index
     if cluster.snapshot is None:
         return Refusal("there is none")
-    core, offset = loaded(cluster.shape, cluster.snapshot, voter), cluster.snapshot.snapshot.offset
-    return following(cluster, voter, replace(cluster.controllers[voter], core=core, high_watermark=offset))
+    return following(cluster, voter, restored(cluster.shape, cluster.controllers[voter], cluster.snapshot, voter))
+
+
+@passing
+def restored(shape: Shape, host: ControllerHost, taken: Taken, voter: int) -> ControllerHost:
+    """A standby that has a snapshot, and no more."""
+    return replace(host, core=loaded(shape, taken, voter), high_watermark=taken.snapshot.offset)
 
 
 @recalled
 def loaded(shape: Shape, taken: Taken, voter: int) -> ControllerCore:
-    """A standby that has a snapshot, and no more."""
+    """The core of such a standby."""
     return shape.controller(taken.snapshot, voter)

@@ -45,6 +45,15 @@ def recalled(function: Callable[P, T]) -> Callable[P, T]:
 
     Of what it makes, and of the parts where that is a tuple, the first that is alike is returned.
     """
+    return _recalling(function, first_alike)
+
+
+def passing(function: Callable[P, T]) -> Callable[P, T]:
+    """As `recalled`, of what is made on the way to something else: that it is like another one is not asked."""
+    return _recalling(function, lambda made: made)
+
+
+def _recalling(function: Callable[P, T], kept: Callable[[T], T]) -> Callable[P, T]:
     table: dict[tuple[Any, ...], T] = {}
 
     @wraps(function)
@@ -55,7 +64,7 @@ def recalled(function: Callable[P, T]) -> Callable[P, T]:
         if found is None:
             if len(table) > MOST_RECALLED:
                 table.clear()
-            found = table[arguments] = first_alike(function(*arguments, **_))
+            found = table[arguments] = kept(function(*arguments, **_))
         return found
 
     return recall
