@@ -147,6 +147,11 @@ class ApacheController:
         """By the id of a broker that has registered again as the same incarnation, the offset of that."""
         return self._offsets.amended
 
+    @property
+    def issued_at(self) -> Mapping[int, int]:
+        """By the offset of a registration that is not its broker epoch, that: who has the one has the other."""
+        return {offset: epoch for epoch, offset in self._offsets.registered_at.items()}
+
     # Decisions.
 
     def handle(self, call: int, request: Request, now_ms: int) -> Effects:

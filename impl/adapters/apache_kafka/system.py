@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from checker.conform.graph import Elsewhere, Graph, LeftOut, Rules, plain
 from checker.conform.system import Ordinal, Receiver, Structure
 from impl.adapters.kraft.cluster import LIKENESS, SESSION_TIMEOUT_MS, Cluster, ControllerHost
 from impl.adapters.kraft.core import ControllerCore, PythonCore, amended
-from impl.adapters.kraft.epoch_history import EpochHistory, Marks
+from impl.adapters.kraft.epoch_history import EpochHistory
 from impl.adapters.kraft.observed import controller_epoch
 from impl.adapters.kraft.probes import receivers
-from impl.adapters.kraft.state_rules import HEARTBEAT_RESPONSE, Context
+from impl.adapters.kraft.state_rules import HEARTBEAT_RESPONSE, IMAGE, Context
 from impl.adapters.kraft.system import KraftUnderTest
 from impl.adapters.kraft.times import image_beside
 from impl.apache.controller import NS_PER_MS, ApacheController
@@ -30,19 +30,23 @@ from impl.kraft.snapshot import Snapshot
 REPLAYED = Elsewhere("the host's image, which is the replay of what the controller wrote")
 
 
-def meaning(number: Number, host: ControllerHost, history: EpochHistory, marks: Marks) -> Structure:
+def meaning(number: Number, host: ControllerHost, history: EpochHistory, context: Context) -> Structure:
     """What a number of a state decides. history: of all epochs that the controller knows of."""
     kind, value, about = number
     if kind == "contact":
         return has_lapsed(number, host)
+    if kind == "offset":  # -1, where the broker has said nothing, is behind all that one waits for, too
+        return history.reached(context.marks, value)
     if value < 0:
         return value
+    if kind == "registration offset" and context.has_snapshots:
+        return None  # only heartbeats go by it, and none are driven there: see `lacks`
     if kind == "registration offset" and value in amended(host.core).values():
         return history.offset(value)
-    if kind in ("broker epoch", "registration offset"):
+    if kind == "registration offset":
+        return history.broker_epoch(cast(ApacheController, host.core).issued_at.get(value, value))
+    if kind == "broker epoch":
         return history.broker_epoch(value)
-    if kind == "offset":
-        return history.reached(marks, value)
     if kind == "shutdown offset":
         return history.offset(value)
     if kind == "controller epoch":
@@ -69,7 +73,7 @@ def in_jvm(state: State, _: Any, graph: Graph) -> Structure:
         return None
     history = context.history.beyond(host.log)
     return tuple(
-        (digest, tuple(meaning(number, host, history, context.marks) for number in numbers))
+        (digest, tuple(meaning(number, host, history, context) for number in numbers))
         for digest, numbers in known(state)
     )
 
@@ -123,7 +127,8 @@ class ApacheCore:
             "_offsets": LeftOut("the same of all that it has written"),
             "_pending": Elsewhere("the end of the log, which is seen"),
             "state": in_jvm,
-        }
+        },
+        Image: {**IMAGE, "epoch": LeftOut("by the epoch of a batch Kafka's controller names snapshots, and no more")},
     }
 
     def __init__(self, version: str) -> None:
@@ -165,6 +170,8 @@ class WithLifecycles(ApacheCore):
 
 class MixedCore(ApacheCore):
     """Every second controller is a released one, the others are of `impl.kraft`, as the brokers are."""
+
+    rules: ClassVar[Rules] = {**ApacheCore.rules, Image: IMAGE}
 
     def controller(
         self, settings: ControllerSettings, snapshot: Snapshot | None = None, voter: int = 0

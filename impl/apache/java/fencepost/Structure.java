@@ -4,6 +4,7 @@ import jdk.internal.misc.Unsafe;
 
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.controller.Inside;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 import java.lang.reflect.Array;
@@ -39,11 +40,14 @@ final class Structure {
         Map.entry("ClusterControlManager.registerBrokerRecordOffsets", "registration offset"),
         Map.entry("BrokerHeartbeatTracker.contactTimes", "contact"),
         Map.entry("QuorumController.curClaimEpoch", "controller epoch"),
-        Map.entry("OffsetControlManager.lastCommittedEpoch", "controller epoch"),
         Map.entry("PartitionRegistration.leaderEpoch", "leader epoch"),
         Map.entry("PartitionRegistration.partitionEpoch", "partition epoch"),
         Map.entry("BrokerLifecycleManager.brokerEpoch", "broker epoch")
     );
+
+    /** Maps of maps in which an entry that is empty decides what none does: it is left where the last of it went. */
+    private static final Set<String> WITHOUT_EMPTY = Set.of("BrokersToIsrs.isrMembers", "BrokersToElrs.elrMembers");
+    private static final String FILLED = "filled";
 
     /** Fields that decide nothing, or are seen elsewhere, and why. */
     private static final Map<String, String> LEFT_OUT = Map.ofEntries(
@@ -58,6 +62,7 @@ final class Structure {
         Map.entry("LogClient.leader", "the epoch that was claimed"),
         Map.entry("LogClient.pending", "the end of the log, which is seen"),
         Map.entry("LogClient.appended", "empty between two steps"),
+        Map.entry("OffsetControlManager.lastCommittedEpoch", "it is told in messages only"),
         Map.entry("OffsetControlManager.lastCommittedOffset", "see offsets"),
         Map.entry("OffsetControlManager.lastStableOffset", "see offsets"),
         Map.entry("OffsetControlManager.nextWriteOffset", "see offsets"),
@@ -80,7 +85,8 @@ final class Structure {
                     String name = one.getSimpleName() + "." + field.getName();
                     if (!Modifier.isStatic(field.getModifiers()) && !LEFT_OUT.containsKey(name)) {
                         long at = UNSAFE.objectFieldOffset(field);
-                        found.add(new Part(field.getName(), NUMBERS.get(name), at, field.getType()));
+                        String kind = WITHOUT_EMPTY.contains(name) ? FILLED : NUMBERS.get(name);
+                        found.add(new Part(field.getName(), kind, at, field.getType()));
                     }
                 }
             }
@@ -105,8 +111,13 @@ final class Structure {
     }
 
     static Structure of(Object root) {
+        return of(root, root);
+    }
+
+    /** What can be reached from a part of it. */
+    private static Structure of(Object root, Object part) {
         Structure made = new Structure(root);
-        made.read(root, null);
+        made.read(part, null);
         return made;
     }
 
@@ -246,14 +257,41 @@ final class Structure {
     /** The entries of a map, whose order is none, in that of what they look like. */
     private void readMap(Map<?, ?> map, String kind) {
         List<Entry> entries = new ArrayList<>();
-        map.forEach((key, value) -> entries.add(entry(key, value, kind)));
+        boolean isFilled = FILLED.equals(kind);
+        for (Object key : inOrder(map.keySet())) {
+            Object value = map.get(key);
+            boolean isNothing = isFilled ? ((Map<?, ?>) value).isEmpty() : "contact".equals(kind) && isOver(key);
+            if (!isNothing) {
+                entries.add(entry(key, value, isFilled ? null : kind));
+            }
+        }
         append(entries);
     }
 
     private void readSet(Set<?> set, String kind) {
         List<Entry> entries = new ArrayList<>();
-        set.forEach(one -> entries.add(entry(one, "", kind)));
+        inOrder(set).forEach(one -> entries.add(entry(one, "", kind)));
         append(entries);
+    }
+
+    /** As each looks by itself: an object is called by the number of those that were read before it. */
+    private List<Object> inOrder(Set<?> set) {
+        List<Object> found = new ArrayList<>(set);
+        if (found.size() > 1) {
+            Map<Object, String> looks = new IdentityHashMap<>();
+            found.forEach(one -> looks.put(one, of(root, one).text()));
+            found.sort(Comparator.comparing(looks::get));
+        }
+        return found;
+    }
+
+    /**
+     * When a broker was heard of in an epoch that it has no more decides nothing: it is read by the epoch that a broker
+     * has, and whoever looks for leases that have run out drops it.
+     */
+    private boolean isOver(Object contact) {
+        Node node = (Node) root;
+        return Inside.isOver(node.controller, contact, node.log.endOffset);
     }
 
     private record Entry(String text, List<Number> numbers) implements Comparable<Entry> {

@@ -64,6 +64,13 @@ public final class Inside {
         contacts(controller).putAll(others);
     }
 
+    /** It is a broker's epoch that was issued before the end of the log, and that the broker has no more. */
+    public static boolean isOver(QuorumController controller, Object contact, long endOffset) {
+        BrokerIdAndEpoch one = (BrokerIdAndEpoch) contact;
+        BrokerRegistration held = controller.clusterControl().brokerRegistrations().get(one.id());
+        return one.epoch() < endOffset && (held == null || held.epoch() != one.epoch());
+    }
+
     @SuppressWarnings("unchecked")
     private static Map<BrokerIdAndEpoch, Long> contacts(QuorumController controller) {
         BrokerHeartbeatTracker tracker = controller.clusterControl().heartbeatManager().tracker();
