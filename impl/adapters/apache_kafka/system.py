@@ -53,6 +53,8 @@ def meaning(number: Number, host: ControllerHost, history: EpochHistory, context
         return controller_epoch(value)
     if kind == "incarnation":
         return Ordinal("Incarnation", value)
+    if host.is_lost:
+        return None  # what it takes a partition for is heard of by nobody
     topic, _, partition = about.partition("/")
     key = topic_of(topic), int(partition)
     return history.leader_epoch(key, value) if kind == "leader epoch" else history.partition_epoch(key, value)

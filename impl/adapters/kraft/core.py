@@ -84,6 +84,14 @@ def amended(core: ControllerCore) -> Mapping[int, int]:
     return getattr(core, "amended", {})
 
 
+def applied_from(core: ControllerCore, broker_id: int, broker_epoch: int) -> int:
+    """The offset from which on a broker has applied the registration with this epoch."""
+    held = core.speculative.registrations.get(broker_id)
+    if held is None or held.broker_epoch != broker_epoch:
+        return broker_epoch  # another one has its place by now
+    return amended(core).get(broker_id, broker_epoch)
+
+
 def starts_by_reply(core: BrokerCore) -> bool:
     """The broker leaves STARTING when the reply to a heartbeat says that it has caught up."""
     return getattr(core.lifecycle, "STARTS_BY_REPLY", False)

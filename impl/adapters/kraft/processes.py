@@ -8,7 +8,7 @@ from typing import Any
 from checker.conform.system import Refusal
 from impl.adapters.kraft import reply_rules
 from impl.adapters.kraft.cluster import Answer, Cluster, ControllerHost, Envelope, Log, ProcessHost, Shape, put
-from impl.adapters.kraft.core import BrokerCore, amended
+from impl.adapters.kraft.core import BrokerCore
 from impl.adapters.kraft.running import begun, deliver, fire_at, left_on_disk, moves, run, settled, without_answer
 from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.broker import BrokerState, Due
@@ -391,7 +391,7 @@ def with_late(host: ControllerHost, call: int) -> ControllerHost:
 
 def answered(cluster: Cluster, envelope: Envelope, response: Response) -> Cluster:
     """The answer to a request is under way to its sender, if it still waits for one."""
-    reply_rules.look_at(envelope.request, response, amended(cluster.controllers[envelope.to].core))
+    reply_rules.look_at(envelope.request, response, cluster.controllers[envelope.to].core)
     if not waits(cluster, envelope):
         return cluster
     host = cluster.processes[envelope.sender]

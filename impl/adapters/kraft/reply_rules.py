@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from impl.adapters.kraft.core import ControllerCore, applied_from
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
     AlterPartitionRequest,
@@ -19,15 +18,15 @@ class ReplyError(AssertionError):
     """A reply that the document does not allow."""
 
 
-def look_at(request: Request, response: Response, amended: Mapping[int, int]) -> None:
-    """Raise ReplyError where a reply says something that it should not. Of an error, only the code counts.
+def look_at(request: Request, response: Response, core: ControllerCore) -> None:
+    """Raise ReplyError where the reply of a controller says something that it should not.
 
-    amended: see `core.amended`.
+    Of an error, only the code counts.
     """
     if response.error is not ErrorCode.NONE:
         require(response == type(response)(response.error), response, "an error has nothing but its code")
     elif isinstance(request, BrokerHeartbeatRequest) and isinstance(response, BrokerHeartbeatResponse):
-        registered_at = amended.get(request.broker_id, request.broker_epoch)
+        registered_at = applied_from(core, request.broker_id, request.broker_epoch)
         is_caught_up = request.current_metadata_offset >= registered_at
         rule = "a broker is caught up from its own registration on"
         require(response.is_caught_up == is_caught_up, response, rule)

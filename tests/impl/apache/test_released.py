@@ -46,8 +46,8 @@ def driven(model: str, system: Any, changes: Mapping[str, object], max_depth: in
     ("model", "changes", "verdict", "transitions", "pairs"),
     [
         ("stuck_reassignment", {"max_crashes": 0}, VACUOUS, 427, 245),
-        ("lossy", {"max_crashes": 0, "max_disk_losses": 0}, VACUOUS, 10_560, 1_569),
-        ("refused", {"max_early_expiries": 0, "max_crashes": 0}, VACUOUS, 7_988, 1_485),
+        ("lossy", {"max_crashes": 0, "max_disk_losses": 0}, VACUOUS, 10_560, 1_464),
+        ("refused", {"max_early_expiries": 0, "max_crashes": 0}, VACUOUS, 7_988, 1_425),
     ],
 )
 def test_what_conforms(model: str, changes: dict[str, object], verdict: str, transitions: int, pairs: int) -> None:
