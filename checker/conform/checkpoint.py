@@ -37,7 +37,7 @@ class Checkpoint:
     @classmethod
     def create(cls, directory: Path, key: str, name: str) -> Checkpoint:
         """A new one. key: of the model. Raises CheckpointError where there already is one, or none can be made."""
-        return cls(Folder.create(directory, VERSION, key, "[pr]*s"), name)
+        return cls(Folder.create(directory, VERSION, key), name)
 
     @classmethod
     def open(cls, directory: Path, key: str, name: str) -> Checkpoint:

@@ -66,15 +66,15 @@ class Folder:
         self._lock()
 
     @classmethod
-    def create(cls, place: Path, version: int, key: str, files: str) -> Folder:
-        """An empty folder. files: the pattern of those that go. Raises CheckpointError where something is saved."""
+    def create(cls, place: Path, version: int, key: str, *leftovers: str) -> Folder:
+        """A new folder. leftovers: patterns of files that go. Raises CheckpointError where something is saved."""
         try:
             place.mkdir(parents=True, exist_ok=True)
             folder = cls(place, version, key)
             if (place / _MANIFEST).exists():
                 again = "resume from it, or name another directory"
                 raise CheckpointError(f"{place} already holds a checkpoint: {again}")
-            for file in place.glob(files):
+            for file in (file for pattern in leftovers for file in place.glob(pattern)):
                 file.unlink()
         except OSError as error:
             raise CheckpointError(f"{place}: {error.strerror}") from error

@@ -113,6 +113,12 @@ def test_damage_is_reported(stopped: Path, name: str) -> None:
         run(resume=stopped)
 
 
+def test_other_files_stay(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("of somebody else")
+    run(checkpoint=tmp_path, max_depth=3)
+    assert (tmp_path / "results").read_text() == "of somebody else"
+
+
 def test_what_is_refused(stopped: Path) -> None:
     with pytest.raises(CheckpointError, match="already holds a checkpoint"):
         run(checkpoint=stopped)
