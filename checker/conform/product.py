@@ -292,14 +292,11 @@ class Product(LevelSearch):
         last = range(self.pairs - self._left, self.pairs)
         many = -(-len(last) // len(self._workers))
         shares = [last[many * whose : many * (whose + 1)] for whose in range(len(self._workers))]
-        if not self._retraced(saved, shares, digests):
-            return
-        for worker, share in zip(self._workers, shares, strict=True):
-            pairs = [(which, number, self._alike[number] == BEGIN) for which, number in enumerate(share)]
-            worker.ask("release", pairs, {})
-            worker.answer()
-            worker.ask("receive", [])
-            worker.answer()
+        if self._retraced(saved, shares, digests):
+            accepted = [
+                [(at, number, self._alike[number] == BEGIN) for at, number in enumerate(share)] for share in shares
+            ]
+            self._distribute(accepted)
 
     def _retraced(self, saved: Checkpoint, shares: Sequence[Sequence[int]], digests: Sequence[Digest]) -> bool:
         """Drive the SUT to pairs, in all workers. False where that was stopped. shares: of each worker."""

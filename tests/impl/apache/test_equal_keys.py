@@ -15,20 +15,15 @@ from checker.lang.loader import load
 from impl.adapters.apache_kafka.system import ApacheCore, ApacheUnderTest
 from impl.adapters.kraft.values import Comparable
 from impl.apache.controller import ApacheController
-from impl.apache.release import missing
 from impl.kraft.controller import ControllerSettings, Timer
 from impl.kraft.effects import Effects
 from impl.kraft.messages import BrokerHeartbeatRequest, Request
 from impl.kraft.snapshot import Snapshot
 from tests.conform.alike import Alike
+from tests.impl.apache.jars import drives_a_release
+from tests.impl.apache.simulated import VERSION
 
-VERSION = "4.3.1"
-WHY = missing(VERSION)
-pytestmark = [
-    pytest.mark.skipif(bool(WHY), reason=WHY or "there is a released controller"),
-    pytest.mark.long("a JVM, and every implementation of a key in it"),
-    pytest.mark.xdist_group("apache"),
-]
+pytestmark = drives_a_release("a JVM, and every implementation of a key in it")
 MODELS = [
     ("refused", {"max_early_expiries": "0", "max_crashes": "0"}),
     ("lifecycle", {"max_crashes": "1", "max_failovers": "1"}),

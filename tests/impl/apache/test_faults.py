@@ -13,7 +13,6 @@ from checker.lang.loader import load
 from checker.verdicts import DIVERGES, INCOMPLETE
 from impl.adapters.apache_kafka.system import ApacheCore, ApacheUnderTest
 from impl.apache.controller import ApacheController
-from impl.apache.release import missing
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Append, Effects, Reply
 from impl.kraft.errors import ErrorCode
@@ -33,9 +32,8 @@ from impl.kraft.records import (
     RegisterBrokerRecord,
     UnfenceBrokerRecord,
 )
-
-VERSION = "4.3.1"
-WHY = missing(VERSION)
+from tests.impl.apache.jars import drives_a_release
+from tests.impl.apache.simulated import VERSION
 
 
 @dataclass(frozen=True)
@@ -167,11 +165,7 @@ def driven(fault: Fault) -> Any:
     return conform(bound, ApacheUnderTest(FaultyCore(VERSION, fault)), "faulty", ConformOptions(max_depth=fault.step))
 
 
-pytestmark = [
-    pytest.mark.skipif(bool(WHY), reason=WHY or "there is a released controller"),
-    pytest.mark.long("a JVM, and thousands of steps in it"),
-    pytest.mark.xdist_group("apache"),
-]
+pytestmark = drives_a_release("a JVM, and thousands of steps in it")
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

@@ -13,17 +13,12 @@ from checker.verdicts import DIVERGES
 from impl.adapters.apache_kafka.system import ApacheUnderTest, MixedCore
 from impl.adapters.kraft.initial import FIRST_EPOCH
 from impl.apache.controller import ApacheController
-from impl.apache.release import missing
 from impl.kraft.controller import Controller, ControllerSettings
 from impl.kraft.records import Batch, NoOpRecord
+from tests.impl.apache.jars import drives_a_release
+from tests.impl.apache.simulated import VERSION
 
-VERSION = "4.3.1"
-WHY = missing(VERSION)
-pytestmark = [
-    pytest.mark.skipif(bool(WHY), reason=WHY or "there is a released controller"),
-    pytest.mark.long("a JVM, and thousands of steps in it"),
-    pytest.mark.xdist_group("apache"),
-]
+pytestmark = drives_a_release("a JVM, and thousands of steps in it")
 CALM = {"max_early_expiries": "0"}
 """No lease runs out: of those of fenced brokers, the two kinds think differently."""
 
