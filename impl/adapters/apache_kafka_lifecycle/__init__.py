@@ -4,21 +4,11 @@
 """
 
 from impl.adapters.apache_kafka.system import ApacheUnderTest, WithLifecycles
-from impl.apache.errors import ApacheError
-from impl.apache.release import numbers
-
-FIRST = (4, 3)
-"""The first release whose lifecycle is driven: before, it is another class, in Scala."""
 
 
 def system_of(version: str) -> ApacheUnderTest:
     """The system with controllers and lifecycles of a release, or of a build. Raises ApacheError."""
-    system = ApacheUnderTest(WithLifecycles(version))
-    if numbers(version) < FIRST:
-        raise ApacheError(
-            f"lifecycles of brokers are driven from 4.3 on, not of {version}: apache-kafka:{version} is its controller"
-        )
-    return system
+    return ApacheUnderTest(WithLifecycles(version))
 
 
 __all__ = ["system_of"]

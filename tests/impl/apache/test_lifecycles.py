@@ -11,11 +11,11 @@ import pytest
 
 from checker.conform.check import ConformOptions, conform
 from checker.conform.loading import load_system
-from checker.conform.system import SystemLostError
 from checker.lang.loader import load
 from checker.verdicts import DIVERGES, INCOMPLETE, VACUOUS
 from impl.adapters.apache_kafka.system import ApacheUnderTest, WithLifecycles
 from impl.apache.lifecycle import BrokerOfKafkas, KeptLifecycle
+from impl.apache.recording.record import setting_of
 from impl.apache.release import missing
 from impl.kraft.broker import BrokerSettings, BrokerState
 from impl.kraft.broker.timers import Due
@@ -24,7 +24,8 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationResponse
 
 VERSION = "4.3.1"
-SETTING = "kafka_4_3_lifecycle"
+OLDER = ("4.0.2", "4.1.2", "4.2.1")
+"""In which it is in Scala."""
 WHY = missing(VERSION)
 pytestmark = [
     pytest.mark.skipif(bool(WHY), reason=WHY or "there is a released broker"),
@@ -33,10 +34,14 @@ pytestmark = [
 LONG = pytest.mark.long("a JVM, and thousands of steps in it")
 
 
-def driven(model: str, changes: Mapping[str, object], max_depth: int | None = None, system: Any = None) -> Any:
-    bound = load(f"kraft/{model}", {name: str(value) for name, value in changes.items()}, SETTING)
-    system = system or load_system(f"apache-kafka-lifecycle:{VERSION}")
-    return conform(bound, system, f"apache-kafka-lifecycle:{VERSION}", ConformOptions(max_depth=max_depth))
+def driven(
+    model: str, changes: Mapping[str, object], max_depth: int | None = None, system: Any = None, version: str = VERSION
+) -> Any:
+    bound = load(
+        f"kraft/{model}", {name: str(value) for name, value in changes.items()}, f"{setting_of(version)}_lifecycle"
+    )
+    released = f"apache-kafka-lifecycle:{version}"
+    return conform(bound, system or load_system(released), released, ConformOptions(max_depth=max_depth))
 
 
 @LONG
@@ -72,11 +77,18 @@ def test_a_broker_starts_by_a_reply_where_that_of_the_design_goes_by_its_image()
     assert len(differs) == 1 and "processes[0].state" in str(differs)
 
 
-def test_an_older_release_is_refused_in_one_line() -> None:
-    if missing("4.1.2"):
-        pytest.skip(missing("4.1.2"))
-    with pytest.raises(SystemLostError, match=r"from 4\.3 on, not of 4\.1\.2"):
-        load_system("apache-kafka-lifecycle:4.1.2")
+@LONG
+@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize(("model", "depth"), [("membership", 11), ("lifecycle", 8), ("restarts", 11)], ids=str)
+def test_the_class_in_scala_conforms_as_far_as_it_is_driven(version: str, model: str, depth: int) -> None:
+    skip_without(version)
+    report = driven(model, {}, depth, version=version)
+    assert (report.divergence, report.verdict) == (None, INCOMPLETE)
+
+
+def skip_without(version: str) -> None:
+    if missing(version):
+        pytest.skip(missing(version))
 
 
 class Impatient(KeptLifecycle):
@@ -109,21 +121,24 @@ class Boastful(KeptLifecycle):
 
 
 @LONG
+@pytest.mark.parametrize("version", [VERSION, OLDER[-1]])
 @pytest.mark.parametrize(("kind", "model"), [(Impatient, "restarts"), (Eager, "membership"), (Boastful, "membership")])
-def test_a_fault_is_found(kind: type[KeptLifecycle], model: str) -> None:
+def test_a_fault_is_found(kind: type[KeptLifecycle], model: str, version: str) -> None:
+    skip_without(version)
+
     class Core(WithLifecycles):
         def broker(self, settings: BrokerSettings, incarnation_id: UUID, disk: Any = None) -> BrokerOfKafkas:
-            broker = BrokerOfKafkas(VERSION, settings, incarnation_id, disk)
-            broker.lifecycle = kind(settings, incarnation_id, version=VERSION)
+            broker = BrokerOfKafkas(version, settings, incarnation_id, disk)
+            broker.lifecycle = kind(settings, incarnation_id, version=version)
             return broker
 
-    report = driven(model, {}, 10, ApacheUnderTest(Core(VERSION)))
+    report = driven(model, {}, 10, ApacheUnderTest(Core(version)), version)
     assert report.verdict == DIVERGES
 
 
-def registered(answer: bool) -> KeptLifecycle:
+def registered(answer: bool, version: str = VERSION) -> KeptLifecycle:
     """A lifecycle that is registered, and has asked once; and has the answer, if it shall have it."""
-    lifecycle = KeptLifecycle(BrokerSettings(0, "c"), UUID(int=1), version=VERSION)
+    lifecycle = KeptLifecycle(BrokerSettings(0, "c"), UUID(int=1), version=version)
     lifecycle.start(0)
     assert lifecycle.in_flight is not None
     lifecycle.on_response(lifecycle.in_flight, BrokerRegistrationResponse(ErrorCode.NONE, 7), 0)
@@ -134,9 +149,11 @@ def registered(answer: bool) -> KeptLifecycle:
     return lifecycle
 
 
-def test_all_that_it_remembers_is_part_of_its_state() -> None:
+@pytest.mark.parametrize("version", [VERSION, *OLDER])
+def test_all_that_it_remembers_is_part_of_its_state(version: str) -> None:
     """That a request is under way, and when it asks next, is in fields that the harness does not name."""
-    waiting, answered = registered(answer=False), registered(answer=True)
+    skip_without(version)
+    waiting, answered = registered(answer=False, version=version), registered(answer=True, version=version)
     assert waiting.in_jvm is not None and answered.in_jvm is not None
     assert "communicationInFlight=true" in waiting.in_jvm.description()
     assert "communicationInFlight=false" in answered.in_jvm.description()
@@ -144,8 +161,10 @@ def test_all_that_it_remembers_is_part_of_its_state() -> None:
     assert [one.value for one in waiting.in_jvm.numbers] == [7]
 
 
-def test_a_step_leaves_the_state_before_it_as_it_is() -> None:
-    before = registered(answer=True).in_jvm
+@pytest.mark.parametrize("version", [VERSION, *OLDER])
+def test_a_step_leaves_the_state_before_it_as_it_is(version: str) -> None:
+    skip_without(version)
+    before = registered(answer=True, version=version).in_jvm
     assert before is not None
     digest = before.digest
     after = before.after({"kind": "ready", "nowMs": 5, "appliedOffset": 7})

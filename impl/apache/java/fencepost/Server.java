@@ -67,7 +67,7 @@ final class Server {
             return told(node);
         }
         if (kind.equals("create lifecycle")) {
-            return kept(Release.lifecycle(command), JSON.objectNode());
+            return kept(Lifecycle.of(command.get("configs")), JSON.objectNode());
         }
         Object before = states.get(command.get("state").intValue());
         if (kind.equals("describe")) {

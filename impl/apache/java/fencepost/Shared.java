@@ -40,6 +40,11 @@ final class Shared {
                 return true;
             }
         }
-        return org.slf4j.Logger.class.isAssignableFrom(type);
+        return isScalaObject(type) || org.slf4j.Logger.class.isAssignableFrom(type);
+    }
+
+    /** Of a class that has one object, by which that is known. */
+    static boolean isScalaObject(Class<?> type) {
+        return type.getName().endsWith("$");
     }
 }

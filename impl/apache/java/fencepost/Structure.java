@@ -42,7 +42,8 @@ final class Structure {
         Map.entry("QuorumController.curClaimEpoch", "controller epoch"),
         Map.entry("PartitionRegistration.leaderEpoch", "leader epoch"),
         Map.entry("PartitionRegistration.partitionEpoch", "partition epoch"),
-        Map.entry("BrokerLifecycleManager.brokerEpoch", "broker epoch")
+        Map.entry("BrokerLifecycleManager.brokerEpoch", "broker epoch"),
+        Map.entry("BrokerLifecycleManager._brokerEpoch", "broker epoch")
     );
 
     /** Maps of maps in which an entry that is empty decides what none does: it is left where the last of it went. */
@@ -82,11 +83,11 @@ final class Structure {
             List<Part> found = new ArrayList<>();
             for (Class<?> one = type; one != null; one = one.getSuperclass()) {
                 for (Field field : one.getDeclaredFields()) {
-                    String name = one.getSimpleName() + "." + field.getName();
+                    String name = one.getSimpleName() + "." + nameOf(field);
                     if (!Modifier.isStatic(field.getModifiers()) && !LEFT_OUT.containsKey(name)) {
                         long at = UNSAFE.objectFieldOffset(field);
                         String kind = WITHOUT_EMPTY.contains(name) ? FILLED : NUMBERS.get(name);
-                        found.add(new Part(field.getName(), kind, at, field.getType()));
+                        found.add(new Part(nameOf(field), kind, at, field.getType()));
                     }
                 }
             }
@@ -94,6 +95,11 @@ final class Structure {
             return found.toArray(new Part[0]);
         }
     };
+
+    /** Scala puts the class before the name of a field that its inner classes see. */
+    private static String nameOf(Field field) {
+        return field.getName().replaceFirst(".*\\$\\$", "");
+    }
 
     /** A number of the text. about: the topic and partition of an epoch, else "". */
     record Number(String kind, long value, String about) {
@@ -148,6 +154,8 @@ final class Structure {
             text.append(object);
         } else if (object instanceof Class<?> type) {
             text.append(type.getName());
+        } else if (Shared.isScalaObject(object.getClass())) {
+            text.append(object.getClass().getName());
         } else if (Shared.is(object) || object instanceof Time || object instanceof SnapshotRegistry) {
             text.append('=');
         } else if (object instanceof Optional<?> optional) {

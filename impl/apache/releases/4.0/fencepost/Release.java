@@ -1,7 +1,5 @@
 package fencepost;
 
-import com.fasterxml.jackson.databind.JsonNode;
-
 import org.apache.kafka.common.message.CreateTopicsRequestData;
 import org.apache.kafka.common.message.CreateTopicsResponseData;
 import org.apache.kafka.controller.ControllerRequestContext;
@@ -21,9 +19,5 @@ final class Release {
         CreateTopicsRequestData request
     ) {
         return controller.createTopics(context, request, Set.of());
-    }
-
-    static Stepped lifecycle(JsonNode command) {
-        throw new IllegalArgumentException("brokers of releases before 4.3 are not driven");
     }
 }

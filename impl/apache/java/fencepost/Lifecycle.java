@@ -7,27 +7,23 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import kafka.server.KafkaConfig;
 
-import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerHeartbeatResponseData;
-import org.apache.kafka.common.message.BrokerRegistrationRequestData.ListenerCollection;
 import org.apache.kafka.common.message.BrokerRegistrationResponseData;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.BrokerHeartbeatRequest;
 import org.apache.kafka.common.requests.BrokerHeartbeatResponse;
 import org.apache.kafka.common.requests.BrokerRegistrationResponse;
-import org.apache.kafka.server.BrokerLifecycleManager;
 
-import java.util.Map;
-import java.util.OptionalLong;
+import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 
 /** A released broker's dealings with the controller about itself, without threads, clock and network. */
 final class Lifecycle implements Stepped {
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
-    private final BrokerLifecycleManager manager;
+    private final Manager manager;
     private final ManualTime time;
     private final Channel channel;
     private ArrayNode requests = JSON.arrayNode();
@@ -36,8 +32,14 @@ final class Lifecycle implements Stepped {
     Lifecycle(KafkaConfig config, ManualTime time) {
         this.time = time;
         this.channel = new Channel(time, this::tell);
-        Uuid directory = new Uuid(1L << 32, 1);
-        this.manager = new BrokerLifecycleManager(config, time, "", Map.of(config.logDirs().get(0), directory));
+        this.manager = new Manager(config, time);
+    }
+
+    /** One by itself, before it starts. */
+    static Lifecycle of(JsonNode configs) {
+        Properties properties = new Properties();
+        configs.properties().forEach(one -> properties.put(one.getKey(), one.getValue().asText()));
+        return new Lifecycle(KafkaConfig.fromProps(properties), new ManualTime());
     }
 
     long brokerEpoch() {
@@ -49,8 +51,7 @@ final class Lifecycle implements Stepped {
         time.nowMs = command.get("nowMs").longValue();
         appliedOffset = command.get("appliedOffset").longValue();
         switch (command.get("kind").textValue()) {
-            case "start" -> manager.start(
-                () -> appliedOffset, channel, "", new ListenerCollection(), Map.of(), OptionalLong.empty());
+            case "start" -> manager.start(() -> appliedOffset, channel);
             case "timer" -> manager.eventQueue().fire(command.get("tag").textValue());
             case "response" -> answer(command.get("number").intValue(), command.get("response"));
             case "ready" -> manager.setReadyToUnfence();
