@@ -16,6 +16,7 @@ from spec.kraft.decisions.log import appended, can_decide, deferred, with_empty_
 from spec.kraft.decisions.membership import (
     both_replayed,
     broker_fenced,
+    broker_fenced_again,
     broker_in_controlled_shutdown,
     broker_unfenced,
     partitions_without_broker,
@@ -176,14 +177,14 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
                 offset = fresh(s, MetadataOffset)
                 controller.image = broker_in_controlled_shutdown(s, before, broker, offset)
                 controller.shutdowns[broker] = Shutdown(offset, lagging=frozenset(Broker))
+        elif next_state == BrokerControlState.SHUTDOWN_NOW:
+            controller.image = broker_fenced_again(s, before, broker)
+            controller.shutdowns[broker] = None
+            if not Design.fences_once and controller.image == before:
+                controller.log = with_empty_batch(controller)
         else:
             controller.image = broker_fenced(s, before, broker)
             controller.shutdowns[broker] = None
-            if (
-                not (Design.fences_once or is_unfenced(before, broker))
-                and next_state == BrokerControlState.SHUTDOWN_NOW
-            ):
-                controller.log = with_empty_batch(controller)
         if awaits_reply:
             sender.reply = heartbeat_reply(sender, next_state, not is_unfenced(controller.image, broker), is_caught_up)
     controller.log = appended(controller, before)

@@ -56,7 +56,8 @@ def state_at_first_shutdown_request(
         waits = Design.fenced_shutdown_waits
     else:
         waits = Design.idle_shutdown_waits
-    if waits or (leads_a_partition(image, broker) and not request.want_fence):
+    moves_leaders = leads_a_partition(image, broker) and not (registration.fenced or request.want_fence)
+    if waits or moves_leaders:
         return BrokerControlState.CONTROLLED_SHUTDOWN
     return BrokerControlState.SHUTDOWN_NOW
 

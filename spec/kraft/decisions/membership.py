@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from checker.lang import Map, Option, Set, replace
 from spec.kraft.decisions.partition import replayed_both, with_broker_unfenced, without_broker
-from spec.kraft.metadata import Metadata, Partition, Partitions, Registration, Registrations, active_brokers
+from spec.kraft.metadata import (
+    Metadata,
+    Partition,
+    Partitions,
+    Registration,
+    Registrations,
+    active_brokers,
+    is_unfenced,
+)
 from spec.kraft.state import Cluster
 from spec.kraft.types import Broker, MetadataOffset, TopicPartition
 
 
 def broker_fenced(s: Cluster, image: Metadata, broker: Broker) -> Metadata:
     """The image once `broker` is fenced: it leads nothing, and is in no ISR but as its last member."""
+    return broker_fenced_again(s, image, broker) if is_unfenced(image, broker) else replace(image)
+
+
+def broker_fenced_again(s: Cluster, image: Metadata, broker: Broker) -> Metadata:
+    """As `broker_fenced`, of one that may be fenced, and may still lead: it registered over a session that lapsed."""
     registration = image.registrations[broker]
-    if registration is None or registration.fenced:
+    if registration is None:
         return replace(image)
     return replace(
         image,

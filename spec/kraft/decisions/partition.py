@@ -50,6 +50,8 @@ def without_broker(s: Cluster, partition: Partition, broker: Broker, active: Set
 
     active: the brokers that stay unfenced.
     """
+    if broker not in partition.isr:
+        return replace(partition)
     rest = partition.isr - {broker}
     isr = partition.isr if Design.last_member_stays and not rest else rest
     return build_change(s, partition, replace(partition, isr=isr), active)
@@ -59,6 +61,8 @@ def with_broker_unfenced(s: Cluster, image: Metadata, partition: Partition, brok
     """The partition once `broker` is unfenced: no ISR gains a member, but one without a leader may get one."""
     active = active_brokers(image) | {broker}
     joins = not Design.unfencing_joins_no_isr and broker in partition.adding
+    if partition.leader is not None and not joins:
+        return replace(partition)
     isr = partition.isr | {broker} if joins else partition.isr
     return build_change(s, partition, replace(partition, isr=isr), active)
 
