@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from impl.apache.jvm import State, jvm
+from impl.apache.release import numbers
 from impl.apache.wire import KINDS, batch_json, batch_of, command_of
 from impl.kraft.controller import NO_OP_TIMER, ControllerSettings, Timer, lease_timer
 from impl.kraft.controller import Session as SessionView
@@ -91,12 +92,14 @@ class ApacheController:
     Kafka has one timer for all leases, which is due at any time; here each lease has one that is.
 
     committed, speculative: replays of the log, of what is committed and of all of it. state: in the JVM.
+    fenced_have_leases: before 4.0, who is fenced has none.
     """
 
     IS_KAFKAS = True
 
     def __init__(self, version: str, settings: ControllerSettings) -> None:
         self.settings = settings
+        self.fenced_have_leases = numbers(version) >= (4, 0)
         self.committed = Image()
         self.speculative = self.committed
         self.epoch: int | None = None
@@ -136,7 +139,7 @@ class ApacheController:
         return write_snapshot(self.committed)
 
     def has_valid_session(self, broker_id: int, now_ms: int) -> bool:
-        """The broker is registered, fenced or not, and was heard of in time."""
+        """The broker is registered, has a lease, and was heard of in time."""
         session = self.state.sessions.get(broker_id)
         if broker_id not in self.speculative.registrations or session is None or session.contact_ns < 0:
             return False
@@ -231,8 +234,7 @@ class ApacheController:
         begins = self.committed.epoch < epoch
         self.epoch, self.speculative = epoch, self.committed.copy()
         effects = self._step({"kind": "lead", "epoch": epoch, "begins": begins}, now_ms)
-        leases: Effects = [SetTimer(lease_timer(id_), now_ms) for id_ in sorted(self.speculative.registrations)]
-        return [*effects, *leases, self._no_op_timer(now_ms)]
+        return [*effects, self._no_op_timer(now_ms)]
 
     def renounce(self, now_ms: int) -> Effects:
         effects = self._step({"kind": "resign"}, now_ms)
@@ -241,8 +243,11 @@ class ApacheController:
         return effects
 
     def _step(self, command: Mapping[str, Any], now_ms: int) -> Effects:
+        did_check = self.state.answer["checksLeases"]
         self.state = self.state.after({**command, "nowMs": now_ms})
         effects: Effects = []
+        if self.state.answer["checksLeases"] and not did_check:
+            effects += [SetTimer(lease_timer(id_), now_ms) for id_ in sorted(self.speculative.registrations)]
         for json in self.state.answer["appended"]:
             batch = batch_of(json)
             self._offsets = self._offsets.after(self.speculative, batch)

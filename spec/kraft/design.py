@@ -373,6 +373,8 @@ SHIPPED = {
 KAFKA_3_9 = {
     **SHIPPED,
     "repeated_registration_is_known": False,
+    "registration_keeps_report": False,
+    "failover_knows_shutdowns": False,
     "removed_keep_order": False,
     "fences_once": False,
     "finds_uncommitted_topics": False,
@@ -437,6 +439,8 @@ SETTINGS = {
     "repaired": REPAIRED,
     "shipped": SHIPPED,
     "kafka_3_9": KAFKA_3_9,
+    "kafka_3_9_controller": controller_of(KAFKA_3_9),
+    "kafka_3_9_lifecycle": lifecycle_of(KAFKA_3_9),
     "kafka_4_0": KAFKA_4_0,
     "kafka_4_0_controller": controller_of(KAFKA_4_0),
     "kafka_4_0_lifecycle": lifecycle_of(KAFKA_4_0),

@@ -120,6 +120,7 @@ class ApacheCore:
     rules: ClassVar[Rules] = {
         ApacheController: {
             "settings": plain,
+            "fenced_have_leases": LeftOut("the same of all controllers of a release"),
             "committed": REPLAYED,
             "speculative": REPLAYED,
             "epoch": Elsewhere("the state in the JVM"),

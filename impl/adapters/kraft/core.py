@@ -72,11 +72,16 @@ class ControllerCore(Protocol):
 
 
 def is_kafkas(core: ControllerCore) -> bool:
-    """The controller is Kafka's own: its records are as Kafka writes them, and the lease of a fenced broker counts.
+    """The controller is Kafka's own: its records are as Kafka writes them.
 
     Its method `heard_of(broker_id, now_ms)` renews a lease and does nothing else, for its registrations do not.
     """
     return getattr(core, "IS_KAFKAS", False)
+
+
+def fenced_have_leases(core: ControllerCore) -> bool:
+    """The lease of a broker counts, also while it is fenced."""
+    return getattr(core, "fenced_have_leases", False)
 
 
 def amended(core: ControllerCore) -> Mapping[int, int]:

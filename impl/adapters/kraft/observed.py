@@ -23,7 +23,7 @@ from impl.adapters.kraft.cluster import (
     put,
     rack,
 )
-from impl.adapters.kraft.core import BrokerCore, is_kafkas
+from impl.adapters.kraft.core import BrokerCore, fenced_have_leases
 from impl.adapters.kraft.epoch_history import EpochHistory, Marks, topic_number
 from impl.adapters.kraft.epoch_history import replayed as replays
 from impl.adapters.kraft.values import recalled
@@ -133,7 +133,7 @@ def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView
 def leased_in(host: ControllerHost) -> tuple[int, ...]:
     """The brokers whose leases decide anything."""
     registered = sorted(host.image.registrations.items())
-    return tuple(id_ for id_, one in registered if not one.fenced or is_kafkas(host.core))
+    return tuple(id_ for id_, one in registered if not one.fenced or fenced_have_leases(host.core))
 
 
 def controller_epoch(value: int) -> Ordinal:

@@ -104,7 +104,7 @@ final class Node {
             .setConfigSchema(KafkaRaftServer.configSchema())
             .setStaticConfig(Map.of("min.insync.replicas", String.valueOf(minInsyncReplicas)))
             .setBootstrapMetadata(BootstrapMetadata.fromVersion(version, "the harness"))
-            .setQuorumFeatures(new QuorumFeatures(id, QuorumFeatures.defaultSupportedFeatureMap(false), List.of(id)))
+            .setQuorumFeatures(new QuorumFeatures(id, Release.features(), List.of(id)))
             // A lease runs out once as much time has passed, not only once more has.
             .setSessionTimeoutNs(TimeUnit.MILLISECONDS.toNanos(sessionTimeoutMs) - 1)
             .setMaxIdleIntervalNs(OptionalLong.of(TimeUnit.MILLISECONDS.toNanos(500)))
@@ -273,7 +273,12 @@ final class Node {
 
     /** Look for leases that have run out, of which the one to be found is that of a broker. */
     void checkLease(int brokerId) {
-        Inside.findOnly(controller, brokerId, () -> fire("maybeFenceStaleBroker"));
+        Inside.findOnly(controller, brokerId, () -> fire(Inside.LEASE_CHECK));
+    }
+
+    /** Some lease is looked after. */
+    boolean checksLeases() {
+        return queue().deadlines().containsKey(Inside.LEASE_CHECK);
     }
 
     /** A broker is heard of, and says nothing: what the threads that take its heartbeats do with each first. */

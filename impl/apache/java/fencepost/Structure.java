@@ -67,6 +67,10 @@ final class Structure {
         Map.entry("OffsetControlManager.lastCommittedOffset", "see offsets"),
         Map.entry("OffsetControlManager.lastStableOffset", "see offsets"),
         Map.entry("OffsetControlManager.nextWriteOffset", "see offsets"),
+        Map.entry("BrokerHeartbeatState.lastContactNs", "read where the broker has a lease"),
+        Map.entry("BrokerHeartbeatState.prev", "see BrokerHeartbeatManager.unfenced"),
+        Map.entry("BrokerHeartbeatState.next", "see BrokerHeartbeatManager.unfenced"),
+        Map.entry("BrokerHeartbeatManager.unfenced", "those that have a lease, in an order that who drives it chooses"),
         Map.entry("ReplicationControlManager.globalPartitionCount", "a metric"),
         Map.entry("StripedReplicaPlacer.random", "no replicas are placed: each request assigns them"),
         Map.entry("BrokerLifecycleManager.incarnationId", "drawn; the process under test has its own"),
@@ -208,6 +212,8 @@ final class Structure {
         }
         if (name.equals("OffsetControlManager")) {
             readOffsets(object);
+        } else if (name.equals("BrokerHeartbeatState")) {
+            Inside.contactNs(object).ifPresent(atNs -> number("contact", atNs));
         }
         if (isTopic) {
             topic = "";

@@ -4,7 +4,10 @@ import org.apache.kafka.common.message.CreateTopicsRequestData;
 import org.apache.kafka.common.message.CreateTopicsResponseData;
 import org.apache.kafka.controller.ControllerRequestContext;
 import org.apache.kafka.controller.QuorumController;
+import org.apache.kafka.controller.QuorumFeatures;
+import org.apache.kafka.metadata.VersionRange;
 
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
@@ -19,5 +22,10 @@ final class Release {
         CreateTopicsRequestData request
     ) {
         return controller.createTopics(context, request, Set.of());
+    }
+
+    /** Those that a node supports, with their versions. */
+    static Map<String, VersionRange> features() {
+        return QuorumFeatures.defaultSupportedFeatureMap(false);
     }
 }

@@ -11,6 +11,9 @@ import java.util.function.Function;
 
 /** What Kafka shows to its own package only. */
 public final class Inside {
+    /** The tag of the event that looks after leases. */
+    public static final String LEASE_CHECK = "maybeFenceStaleBroker";
+
     private Inside() {
     }
 
@@ -62,6 +65,11 @@ public final class Inside {
         contacts.keySet().removeAll(others.keySet());
         search.run();
         contacts(controller).putAll(others);
+    }
+
+    /** Who has been heard of is in the tracker, not with the broker. */
+    public static OptionalLong contactNs(Object broker) {
+        return OptionalLong.empty();
     }
 
     /** It is a broker's epoch that was issued before the end of the log, and that the broker has no more. */
