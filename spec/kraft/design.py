@@ -113,7 +113,7 @@ class Design:
     forgets it until the next heartbeat (BrokerHeartbeatManager.register), and shutdowns wait for the broker."""
     failover_knows_shutdowns: bool = True
     """A controller that becomes active knows from the metadata who is in controlled shutdown, and lets nobody wait for
-    them. In Kafka 4.3 such a broker counts as active until it asks again (ClusterControlManager.activate)."""
+    them. In Kafka such a broker counts as active until it asks again (ClusterControlManager.activate)."""
     fences_once: bool = True
     """Of a fenced broker that asks to shut down, or whose lease ends, nothing is written. Kafka fences it again, by a
     batch that changes nothing (ReplicationControlManager.processBrokerHeartbeat, maybeFenceOneStaleBroker)."""
@@ -381,7 +381,7 @@ KAFKA_3_9 = {
     "keeps_record_behind_snapshot": False,
     "own_image_ends_start": False,
 }
-"""Apache Kafka 3.9, with what driving 4.3 has shown and the code of 3.9.2 has, too."""
+"""Apache Kafka 3.9, as far as the released controller of 3.9.2 was driven (docs/apache-kafka.md)."""
 OF_LIFECYCLE = ("stale_process_stops", "own_image_ends_start")
 BROKERS_SIDE = (*OF_LIFECYCLE, "superseded_stops", "known_record_settles_nothing", "repeats_after_errors")
 KAFKA_4_3 = {

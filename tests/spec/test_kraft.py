@@ -14,6 +14,7 @@ from checker.lang.loader import load
 from checker.lang.values import Bag, Disabled
 from spec.kraft.actions import broker, controller, replica
 from spec.kraft.decisions import partition
+from spec.kraft.decisions.membership import broker_fenced, broker_fenced_again
 from spec.kraft.initial import running_cluster
 from spec.kraft.messages import AlterIsr, Heartbeat, Register, RegisterReply
 from spec.kraft.metadata import Partition, active_brokers
@@ -108,6 +109,18 @@ class TestFencing:
         switched(last_member_stays=False)
         assert partition.without_broker(s, the_partition(s), A, {B, C}).isr == frozenset()
 
+    def test_of_one_that_is_in_no_isr_changes_nothing(self, s: Cluster) -> None:
+        """Not even where a fenced broker leads, as after a registration over a lapsed session in Kafka 3.9."""
+        the_partition(s).isr = frozenset({A})
+        fence(s, A)
+        assert partition.without_broker(s, the_partition(s), B, {C}) == the_partition(s)
+
+    def test_again_takes_one_out_that_was_fenced_and_led(self, s: Cluster) -> None:
+        fence(s, A)
+        assert broker_fenced(s, committed(s), A) == committed(s)
+        after = broker_fenced_again(s, committed(s), A).partitions[P]
+        assert after is not None and (after.isr, after.leader) == ({B, C}, B)
+
     def test_of_two_in_one_decision_sees_what_the_first_left(self, s: Cluster) -> None:
         the_partition(s).isr = frozenset({A, B})
         active(s).expired_leases = frozenset({A, B})
@@ -133,6 +146,10 @@ class TestUnfencing:
         the_partition(s).isr, the_partition(s).leader = frozenset({B}), None
         fence(s, B)
         assert partition.with_broker_unfenced(s, committed(s), the_partition(s), B).leader == B
+
+    def test_deposes_no_fenced_leader(self, s: Cluster) -> None:
+        fence(s, A, B)
+        assert partition.with_broker_unfenced(s, committed(s), the_partition(s), B) == the_partition(s)
 
 
 class TestRegistration:

@@ -80,6 +80,12 @@ class TestFirstRequest:
         registration_of(s, B).fenced = True
         assert (decided(s, B) == BrokerControlState.CONTROLLED_SHUTDOWN) == waits
 
+    def test_of_a_fenced_leader_is_granted_at_once(self, s: Cluster) -> None:
+        """In Kafka 3.9 one that registers over its lapsed session is both."""
+        switched(fenced_shutdown_waits=False)
+        registration_of(s, A).fenced = True
+        assert decided(s, A) == BrokerControlState.SHUTDOWN_NOW
+
     @pytest.mark.parametrize("waits", [True, False])
     def test_after_a_failover(self, s: Cluster, waits: bool) -> None:
         switched(shutdown_outlives_soft_state=waits, idle_shutdown_waits=False)

@@ -24,7 +24,7 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationResponse
 
 VERSION = "4.3.1"
-OLDER = ("4.0.2", "4.1.2", "4.2.1")
+OLDER = ("3.9.2", "4.0.2", "4.1.2", "4.2.1")
 """In which it is in Scala."""
 WHY = missing(VERSION)
 pytestmark = [

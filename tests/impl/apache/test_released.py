@@ -115,7 +115,12 @@ def test_what_it_does_otherwise(model: str, changes: dict[str, object], step: in
     assert says in f"{report.reason} {differs}"
 
 
-OLDER = [("4.0.2", "kafka_4_0_controller"), ("4.1.2", "kafka_4_1_controller"), ("4.2.1", "kafka_4_2_controller")]
+OLDER = [
+    ("3.9.2", "kafka_3_9_controller"),
+    ("4.0.2", "kafka_4_0_controller"),
+    ("4.1.2", "kafka_4_1_controller"),
+    ("4.2.1", "kafka_4_2_controller"),
+]
 
 
 @pytest.mark.large("a JVM for each release, and thousands of steps in it")
@@ -137,8 +142,33 @@ def test_older_releases_do_what_their_settings_say(
         bound = load(f"kraft/{model}", {name: str(value) for name, value in changes.items()}, named)
         system = load_system(f"apache-kafka:{version}")
         found[named] = conform(bound, system, version, ConformOptions(max_depth=steps)).verdict
-    differs = model == "stuck_reassignment"  # 4.3 completes reassignments otherwise
+    differs = model == "stuck_reassignment" or version == "3.9.2"  # 4.3 completes reassignments otherwise
     assert found == {setting: INCOMPLETE, SETTING: DIVERGES if differs else INCOMPLETE}
+
+
+@LONG
+@pytest.mark.xdist_group("apache")
+@pytest.mark.parametrize(
+    ("model", "changes", "step"),
+    [
+        ("lifecycle", {}, None),
+        ("membership", {"fenced_holder_yields": False}, 5),
+        ("membership", {"repeated_registration_is_known": True}, 5),
+        ("lifecycle", {"expired_session": True}, 4),
+        ("lifecycle", {"lease_check_by_timer": True}, 5),
+        ("restarts", {"registration_keeps_report": True}, 8),
+        ("restarts", {"failover_knows_shutdowns": True}, 9),
+    ],
+    ids=str,
+)
+def test_what_3_9_does_and_does_otherwise(model: str, changes: dict[str, object], step: int | None) -> None:
+    """Each switch in which its setting is not that of 4.3, or of `shipped`, is told from its opposite."""
+    version, setting = OLDER[0]
+    if missing(version):
+        pytest.skip(missing(version))
+    bound = load(f"kraft/{model}", {name: str(value) for name, value in changes.items()}, setting)
+    report = conform(bound, load_system(f"apache-kafka:{version}"), version, ConformOptions(max_depth=step or 10))
+    assert (len(report.divergence.trace.steps) if report.divergence else None) == step
 
 
 @pytest.mark.large("a JVM, and thousands of steps in it")
