@@ -22,6 +22,14 @@ from impl.apache.errors import ApacheError
 SOURCES = Path(__file__).parent / "java"
 OF_RELEASES = Path(__file__).parent / "releases"
 """What differs: of each file the one in the newest folder that is not newer than the release."""
+RENAMED = (
+    ((4, 0), "org.apache.kafka.server.common.NodeToController", "org.apache.kafka.server.NodeToController"),
+    ((4, 0), "org.apache.kafka.server.common.ControllerRequest", "org.apache.kafka.server.ControllerRequest"),
+    ((4, 1), "org.apache.kafka.server.common.OffsetAndEpoch", "org.apache.kafka.raft.OffsetAndEpoch"),
+    ((4, 3), "org.apache.kafka.common.record.internal", "org.apache.kafka.common.record"),
+    ((4, 3), "RaftLog ", "ReplicatedLog "),
+)
+"""Since which release the sources' names are Kafka's, and what releases before it say instead."""
 EXPORTS = ("--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED")
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>fencepost</groupId><artifactId>kafka</artifactId><version>1</version><dependencies>
@@ -91,14 +99,22 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def sources(version: str) -> list[Path]:
-    """The files that are compiled against a release."""
+def sources(version: str) -> list[tuple[Path, str]]:
+    """What is compiled against a release: by its place among the sources, a text with the names of that release."""
     found = {source.relative_to(SOURCES): source for source in SOURCES.rglob("*.java")}
     since = sorted(OF_RELEASES.iterdir(), key=lambda folder: numbers(folder.name))
     for folder in since:
         if numbers(folder.name) <= numbers(version):
             found |= {source.relative_to(folder): source for source in folder.rglob("*.java")}
-    return sorted(found.values())
+    return [(place, named(source.read_text(), numbers(version))) for place, source in sorted(found.items())]
+
+
+def named(text: str, release: tuple[int, ...]) -> str:
+    """A source with the names of a release."""
+    for since, name, before in RENAMED:
+        if release < since:
+            text = text.replace(name, before)
+    return text
 
 
 def classes(version: str) -> Path:
@@ -107,7 +123,7 @@ def classes(version: str) -> Path:
     if why:
         raise ApacheError(why)
     files = sources(version)
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in files))
+    digest = hashlib.sha256("".join(text for _, text in files).encode())
     into = jars(version)
     if RELEASED.fullmatch(version) is None:  # a build is its owner's, and changes
         into = cache() / "builds"
@@ -117,8 +133,12 @@ def classes(version: str) -> Path:
     made = into / f"fencepost-{digest.hexdigest()[:16]}"
     if not made.exists():
         with tempfile.TemporaryDirectory(dir=into) as folder:
-            command = ["javac", "-nowarn", *EXPORTS, "-cp", f"{jars(version)}/*", "-d", f"{folder}/classes"]
-            done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True)
+            for place, text in files:
+                (Path(folder) / place).parent.mkdir(parents=True, exist_ok=True)
+                (Path(folder) / place).write_text(text)
+            command = ["javac", "-nowarn", *EXPORTS, "-cp", f"{jars(version).resolve()}/*", "-d", "classes"]
+            places = [str(place) for place, _ in files]
+            done = subprocess.run([*command, *places], capture_output=True, text=True, cwd=folder)
             if done.returncode != 0:
                 raise ApacheError(f"{SOURCES} does not compile against Apache Kafka {version}:\n{done.stderr}")
             try:

@@ -15,7 +15,7 @@ import argparse
 import logging
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from impl.apache.brokers import KafkaBrokers
@@ -24,31 +24,36 @@ from impl.apache.errors import ApacheError
 from impl.apache.jvm import Jvm
 from impl.apache.quorum import KafkaQuorum, kafka_plan_of
 from impl.apache.release import missing, numbers
-from impl.apache.voters import SINCE, jvm_of_voters
+from impl.apache.voters import jvm_of_voters
 from impl.kraft.simulation.__main__ import judged, recorded
 from impl.kraft.simulation.cluster import Cluster
 from impl.kraft.simulation.swarm import Plan, cluster_plan_of
 
+SINCE = {"brokers": (4, 3), "controllers": (4, 0), "voters": (4, 0)}
+"""The first releases whose classes can be simulated."""
 
-def run_plan(jvm: Jvm, seed: int, options: argparse.Namespace) -> tuple[bool, int]:
+
+def run_plan(jvm: Jvm | None, seed: int, options: argparse.Namespace) -> tuple[bool, int]:
     """Does the run of a seed break a rule, and in how many events?"""
     prints_digest = options.seeds == 1
     if options.brokers or options.controllers:
         plan = cluster_plan_of(seed)
         return judged(cluster_of(jvm, plan, options), plan, prints_digest)
     plan = kafka_plan_of(seed)
+    assert jvm is not None
     with recorded(plan, options.record) as rules:
         return judged(KafkaQuorum(jvm, plan, rules=rules, mixed=options.mixed), plan, prints_digest)
 
 
-def cluster_of(jvm: Jvm, plan: Plan, options: argparse.Namespace) -> Cluster:
-    if not options.brokers:
+def cluster_of(jvm: Jvm | None, plan: Plan, options: argparse.Namespace) -> Cluster:
+    """jvm: of voters and brokers. Controllers have one of their own."""
+    if jvm is None:
         return KafkaControllers(options.release, plan, mixed=options.mixed)
     kind = KafkaClusters if options.controllers else KafkaBrokers
     return kind(jvm, plan, mixed=options.mixed)
 
 
-def run_seeds(jvm: Jvm, options: argparse.Namespace) -> int:
+def run_seeds(jvm: Jvm | None, options: argparse.Namespace) -> int:
     """How many runs break a rule."""
     broken = events = 0
     for seed in range(options.first, options.first + options.seeds):
@@ -74,12 +79,14 @@ def main(arguments: Sequence[str]) -> int:
     logging.disable(logging.WARNING)
     why = missing(options.release)
     try:
-        if not why and numbers(options.release) < SINCE:
-            why = f"classes of Apache Kafka {options.release} cannot be simulated: those since 4.3 can"
+        kind = "brokers" if options.brokers else "controllers" if options.controllers else "voters"
+        if not why and numbers(options.release) < SINCE[kind]:
+            first = ".".join(map(str, SINCE[kind]))
+            why = f"{kind} of Apache Kafka {options.release} cannot be simulated: those since {first} can"
         if why:
             print(why, file=sys.stderr)
             return 2
-        with closing(jvm_of_voters(options.release)) as jvm:
+        with nullcontext() if kind == "controllers" else closing(jvm_of_voters(options.release)) as jvm:
             return int(run_seeds(jvm, options) > 0)
     except ApacheError as error:
         print(error, file=sys.stderr)

@@ -1,6 +1,6 @@
 """A released voter of the quorum (`KafkaRaftClient`) in the place of our core, in a simulation.
 
-Its classes run in a JVM (`releases/4.3/fencepost/Voters.java`), without threads, clock, sockets or disk: each input
+Its classes run in a JVM (`releases/4.0/fencepost/Voters.java`), without threads, clock, sockets or disk: each input
 answers with all that the voter asks for, in order. Its requests and responses are Kafka's bytes.
 """
 
@@ -29,7 +29,7 @@ from impl.kraft.raft.messages import Request, Response
 from impl.kraft.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from impl.kraft.raft.settings import RaftSettings
 from impl.kraft.raft.voter import Voter
-from impl.kraft.server.quorum_wire import VERSIONS, key_of, read_request, read_response, request_bytes, response_bytes
+from impl.kraft.server.quorum_wire import key_of, read_request, read_response, request_bytes, response_bytes
 from impl.kraft.storage.election import ElectionState
 
 MAIN = "fencepost.Voters"
@@ -38,8 +38,6 @@ _SAME_ORDER = (
     "-XX:CompileCommand=exclude,java/util/ImmutableCollections*.*",
 )  # fmt: skip
 """The hash of an object is its number, and the orders of immutable sets (see `Orders.java`) are in no compiled code."""
-SINCE = (4, 3)
-"""The first release whose voter can be driven."""
 _ROLES: Mapping[str, Role] = {
     "unattached": Unattached(),
     "prospective": Prospective(),
@@ -60,7 +58,12 @@ class FlushNow:
 
 
 class KafkaVoter:
-    """The inputs of `impl.kraft.simulation.core.Core`. One timer stands for all of its own."""
+    """The inputs of `impl.kraft.simulation.core.Core`. One timer stands for all of its own.
+
+    versions: by key, the newest of each request that it speaks, known once it has started.
+    """
+
+    versions: Mapping[int, int]
 
     def __init__(
         self, jvm: Jvm, settings: RaftSettings, stored: ElectionState | None, log: bytes, configs: Mapping[str, int],
@@ -86,13 +89,14 @@ class KafkaVoter:
     def handle(self, call: int, request: Request, now_ms: int) -> Sequence[object]:
         self._calls[call] = request
         key = key_of(request)
+        version = self.versions[key]
         return self._step(
-            "request", now_ms, call=call, api=key, version=VERSIONS[key], body=_text(request_bytes(request))
+            "request", now_ms, call=call, api=key, version=version, body=_text(request_bytes(request, version))
         )
 
     def on_response(self, to: int, request: Request, response: Response | None, now_ms: int) -> Sequence[object]:
         _, correlation = self._sent.pop(id(request))
-        body = None if response is None else _text(response_bytes(response))
+        body = None if response is None else _text(response_bytes(response, self.versions[key_of(request)]))
         return self._step("response", now_ms, correlation=correlation, body=body)
 
     def on_timer(self, timer: Any, now_ms: int, peer: int | None = None) -> Sequence[object]:
@@ -113,6 +117,8 @@ class KafkaVoter:
     def _step(self, kind: str, now_ms: int, **more: Any) -> Sequence[object]:
         """Raises ApacheError for what the voter throws."""
         answer = self._jvm.ask({"kind": kind, "node": self._settings.node_id, "nowMs": now_ms, **more})
+        if kind == "start":
+            self.versions = {int(key): version for key, version in answer["versions"].items()}
         effects = [self._effect(one) for one in answer["effects"]]
         self._look(answer, now_ms)
         return [*(one for one in effects if one is not None), SetTimer(Timer.ELECTION, answer["wakeMs"])]
@@ -128,11 +134,12 @@ class KafkaVoter:
             case {"truncate": end_offset}:
                 return TruncateLog(end_offset)
             case {"send": to, "correlation": correlation, "api": api, "body": body}:
-                request = read_request(api, b64decode(body))
+                request = read_request(api, b64decode(body), self.versions[api])
                 self._sent[id(request)] = request, correlation
                 return Send(to, request)
             case {"answer": call, "body": body}:
-                return Answer(call, read_response(self._calls.pop(call), b64decode(body)))
+                request = self._calls.pop(call)
+                return Answer(call, read_response(request, b64decode(body), self.versions[key_of(request)]))
             case {"committed": end_offset}:
                 return Committed(end_offset)
             case {"claim": epoch}:

@@ -19,6 +19,7 @@ from tests.impl.apache.simulated import VERSION, first_broken, negated
 from tests.impl.kraft.simulation.judging import judged
 
 WHY = missing(VERSION)
+OLDER = ("4.0.2", "4.1.2", "4.2.1")
 SEEDS = (2, 3, 4)
 """Of three voters, as the page is."""
 MOST_SEEDS = 15
@@ -32,6 +33,21 @@ pytestmark = [
 @pytest.mark.long("a JVM")
 @pytest.mark.parametrize("mixed", [False, True], ids=["of Kafka", "mixed"])
 def test_runs_keep_the_rules_and_are_behaviours_of_the_page(jvm: Jvm, mixed: bool) -> None:
+    keep_the_rules(jvm, mixed)
+
+
+@pytest.mark.long("a JVM for each release")
+@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize("mixed", [False, True], ids=["of Kafka", "mixed"])
+def test_so_do_runs_of_older_releases(version: str, mixed: bool) -> None:
+    """They speak older versions of the requests, which ours speak with them."""
+    if missing(version):
+        pytest.skip(missing(version))
+    with closing(jvm_of_voters(version)) as older:
+        keep_the_rules(older, mixed)
+
+
+def keep_the_rules(jvm: Jvm, mixed: bool) -> None:
     traces = {}
     for seed in SEEDS:
         lines: list[str] = []

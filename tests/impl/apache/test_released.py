@@ -314,14 +314,16 @@ def test_a_build_is_a_folder_of_jars(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_each_release_gets_its_own_sources(tmp_path: Path) -> None:
-    def release_of(version: str) -> str:
-        return next(str(one) for one in sources(version) if one.name == "Release.java")
+    def manager_of(version: str) -> str:
+        return next(text for place, text in sources(version) if place.name == "Manager.java")
 
-    assert "releases/4.0/" in release_of("4.2.1") and "releases/4.3/" in release_of("4.3.1")
+    assert "kafka.server.NodeToController" in manager_of("3.9.2")
+    assert "kafka.server.common.NodeToController" in manager_of("4.0.2")
+    assert "scala.runtime" in manager_of("4.2.1") and "scala.runtime" not in manager_of("4.3.1")
     (tmp_path / "kafka_2.13-4.4.0-SNAPSHOT.jar").touch()
-    assert "releases/4.3/" in release_of(str(tmp_path))
-    names = [one.name for one in sources("4.1.2")]
-    assert len(names) == len(set(names))
+    assert manager_of(str(tmp_path)) == manager_of("4.3.1")
+    places = [place for place, _ in sources("4.1.2")]
+    assert len(places) == len(set(places))
 
 
 def test_a_folder_without_jars_gets_one_message(tmp_path: Path) -> None:

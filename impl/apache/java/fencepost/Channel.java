@@ -2,9 +2,10 @@ package fencepost;
 
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.NodeApiVersions;
-import org.apache.kafka.clients.RequestCompletionHandler;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.server.common.ControllerRequestCompletionHandler;
+import org.apache.kafka.server.common.NodeToControllerChannelManager;
 
 import java.util.HashMap;
 import java.util.Map;
@@ -12,10 +13,10 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 
 /** A broker's way to the active controller: what is sent is told, with a number, and answered by hand. */
-final class Channel extends ToController {
+final class Channel implements NodeToControllerChannelManager {
     private final ManualTime time;
     private final BiConsumer<Integer, AbstractRequest> told;
-    private final Map<Integer, RequestCompletionHandler> sent = new HashMap<>();
+    private final Map<Integer, ControllerRequestCompletionHandler> sent = new HashMap<>();
 
     Channel(ManualTime time, BiConsumer<Integer, AbstractRequest> told) {
         this.time = time;
@@ -28,14 +29,17 @@ final class Channel extends ToController {
     }
 
     void giveUp(int number) {
-        giveUp(sent.remove(number));
+        sent.remove(number).onTimeout();
     }
 
     @Override
-    void send(AbstractRequest request, RequestCompletionHandler handler) {
+    public void sendRequest(
+        AbstractRequest.Builder<? extends AbstractRequest> request,
+        ControllerRequestCompletionHandler handler
+    ) {
         int number = sent.keySet().stream().max(Integer::compare).orElse(0) + 1;
         sent.put(number, handler);
-        told.accept(number, request);
+        told.accept(number, request.build());
     }
 
     @Override

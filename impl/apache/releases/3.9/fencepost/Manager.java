@@ -6,6 +6,7 @@ import kafka.server.KafkaConfig;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData.ListenerCollection;
 import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.server.common.NodeToControllerChannelManager;
 
 import scala.collection.immutable.Set;
 import scala.runtime.BoxedUnit;
@@ -21,7 +22,7 @@ final class Manager extends BrokerLifecycleManager {
         logger(); // made when it is first asked for, which would be a difference between states
     }
 
-    void start(Supplier<Long> appliedOffset, ToController channel) {
+    void start(Supplier<Long> appliedOffset, NodeToControllerChannelManager channel) {
         start(appliedOffset::get, channel, "", new ListenerCollection(), Map.of(), OptionalLong.empty());
     }
 }

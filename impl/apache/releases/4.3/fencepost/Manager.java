@@ -6,6 +6,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData.ListenerCollection;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.BrokerLifecycleManager;
+import org.apache.kafka.server.common.NodeToControllerChannelManager;
 
 import java.util.Map;
 import java.util.OptionalLong;
@@ -17,7 +18,7 @@ final class Manager extends BrokerLifecycleManager {
         super(config, time, "", Map.of(config.logDirs().get(0), new Uuid(1L << 32, 1)));
     }
 
-    void start(Supplier<Long> appliedOffset, ToController channel) {
+    void start(Supplier<Long> appliedOffset, NodeToControllerChannelManager channel) {
         start(appliedOffset, channel, "", new ListenerCollection(), Map.of(), OptionalLong.empty());
     }
 }

@@ -88,7 +88,12 @@ final class ListedLog implements RaftLog {
         return append(records, epoch);
     }
 
-    @Override
+    /** Overrides nothing from 4.3 on. */
+    public LogFetchInfo read(long startOffset, Isolation isolation) {
+        return read(startOffset, isolation, KafkaRaftClient.MAX_BATCH_SIZE_BYTES);
+    }
+
+    /** Overrides nothing before 4.3. */
     public LogFetchInfo read(long startOffset, Isolation isolation, int maxBytes) {
         long before = isolation == Isolation.COMMITTED ? highWatermark : end();
         List<Batch> found = new ArrayList<>();

@@ -15,7 +15,6 @@ import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.common.protocol.MessageUtil;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
 import org.apache.kafka.common.protocol.Readable;
 import org.apache.kafka.common.protocol.Writable;
@@ -51,6 +50,8 @@ public final class SteppedVoter {
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
     private static final ListenerName LISTENER = new ListenerName("CONTROLLER");
     private static final int MOST_POLLS = 100;
+    private static final List<ApiKeys> SPOKEN = List.of(ApiKeys.VOTE, ApiKeys.BEGIN_QUORUM_EPOCH,
+        ApiKeys.END_QUORUM_EPOCH, ApiKeys.FETCH, ApiKeys.FETCH_SNAPSHOT);
 
     private final int node;
     private final Time time;
@@ -111,7 +112,12 @@ public final class SteppedVoter {
                 throw new IllegalStateException("there is no end to what node " + node + " does");
             }
         }
-        return told();
+        ObjectNode told = told();
+        if (command.get("kind").textValue().equals("start")) {
+            ObjectNode versions = told.putObject("versions");
+            SPOKEN.forEach(api -> versions.put(String.valueOf(api.id), api.latestVersion()));
+        }
+        return told;
     }
 
     private ObjectNode told() {
@@ -187,9 +193,9 @@ public final class SteppedVoter {
     }
 
     private static byte[] bytes(ApiMessage message, short version) {
-        ByteBuffer buffer = MessageUtil.toByteBufferAccessor(message, version).buffer();
-        byte[] found = new byte[buffer.remaining()];
-        buffer.get(found);
+        ObjectSerializationCache cache = new ObjectSerializationCache();
+        byte[] found = new byte[message.size(cache, version)];
+        message.write(new ByteBufferAccessor(ByteBuffer.wrap(found)), cache, version);
         return found;
     }
 
@@ -323,7 +329,7 @@ public final class SteppedVoter {
             reader.close();
         }
 
-        @Override
+        /** Overrides nothing before 4.3. */
         public void handleLoadBootstrap(SnapshotReader<byte[]> reader) {
             reader.close();
         }
