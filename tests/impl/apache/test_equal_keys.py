@@ -15,6 +15,8 @@ from checker.lang.loader import load
 from impl.adapters.apache_kafka.system import ApacheCore, ApacheUnderTest
 from impl.adapters.kraft.values import Comparable
 from impl.apache.controller import ApacheController
+from impl.apache.recording.record import setting_of
+from impl.apache.release import missing
 from impl.kraft.controller import ControllerSettings, Timer
 from impl.kraft.effects import Effects
 from impl.kraft.messages import BrokerHeartbeatRequest, Request
@@ -36,13 +38,16 @@ def nobody_stands_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Comparable, "alike", lambda host: host)
 
 
-def departures(model: str, changes: dict[str, str], system: Any) -> list[str]:
-    return Alike(load(f"kraft/{model}", changes, "kafka_4_3_controller"), system).departures()
+def departures(model: str, changes: dict[str, str], system: Any, version: str = VERSION) -> list[str]:
+    return Alike(load(f"kraft/{model}", changes, f"{setting_of(version)}_controller"), system).departures()
 
 
+@pytest.mark.parametrize("version", [VERSION, "3.9.2"])
 @pytest.mark.parametrize(("model", "changes"), MODELS, ids=[name for name, _ in MODELS])
-def test_implementations_with_equal_keys_do_the_same(model: str, changes: dict[str, str]) -> None:
-    assert departures(model, changes, load_system(f"apache-kafka:{VERSION}")) == []
+def test_implementations_with_equal_keys_do_the_same(model: str, changes: dict[str, str], version: str) -> None:
+    if missing(version):
+        pytest.skip(missing(version))
+    assert departures(model, changes, load_system(f"apache-kafka:{version}"), version) == []
 
 
 class Sulking(ApacheController):

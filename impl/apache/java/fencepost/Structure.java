@@ -49,6 +49,8 @@ final class Structure {
     /** Maps of maps in which an entry that is empty decides what none does: it is left where the last of it went. */
     private static final Set<String> WITHOUT_EMPTY = Set.of("BrokersToIsrs.isrMembers", "BrokersToElrs.elrMembers");
     private static final String FILLED = "filled";
+    /** Of maps by tag: what is due in them are the events of a queue. */
+    private static final String EVENTS = "events";
 
     /** Fields that decide nothing, or are seen elsewhere, and why. */
     private static final Map<String, String> LEFT_OUT = Map.ofEntries(
@@ -90,7 +92,8 @@ final class Structure {
                     String name = one.getSimpleName() + "." + nameOf(field);
                     if (!Modifier.isStatic(field.getModifiers()) && !LEFT_OUT.containsKey(name)) {
                         long at = UNSAFE.objectFieldOffset(field);
-                        String kind = WITHOUT_EMPTY.contains(name) ? FILLED : NUMBERS.get(name);
+                        String kind = WITHOUT_EMPTY.contains(name) ? FILLED
+                            : name.equals("KafkaEventQueue.deferred") ? EVENTS : NUMBERS.get(name);
                         found.add(new Part(nameOf(field), kind, at, field.getType()));
                     }
                 }
@@ -274,7 +277,8 @@ final class Structure {
         boolean isFilled = FILLED.equals(kind);
         for (Object key : inOrder(map.keySet())) {
             Object value = map.get(key);
-            boolean isNothing = isFilled ? ((Map<?, ?>) value).isEmpty() : "contact".equals(kind) && isOver(key);
+            boolean isNothing = isFilled ? ((Map<?, ?>) value).isEmpty()
+                : "contact".equals(kind) && isOver(key) || EVENTS.equals(kind) && isIdle(key);
             if (!isNothing) {
                 entries.add(entry(key, value, isFilled ? null : kind));
             }
@@ -306,6 +310,10 @@ final class Structure {
     private boolean isOver(Object contact) {
         Node node = (Node) root;
         return Inside.isOver(node.controller, contact, node.log.endOffset);
+    }
+
+    private boolean isIdle(Object tag) {
+        return root instanceof Node node && Inside.isIdle(node.controller, tag);
     }
 
     private record Entry(String text, List<Number> numbers) implements Comparable<Entry> {

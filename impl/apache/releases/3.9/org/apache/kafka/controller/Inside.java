@@ -82,4 +82,10 @@ public final class Inside {
     public static boolean isOver(QuorumController controller, Object contact, long endOffset) {
         return false;
     }
+
+    /** Where no broker has a lease, the event ends itself; whoever gets one sets it again. */
+    public static boolean isIdle(QuorumController controller, Object tag) {
+        return LEASE_CHECK.equals(tag) && controller.curClaimEpoch() != -1
+            && controller.clusterControl().heartbeatManager().unfenced().first() == null;
+    }
 }

@@ -79,6 +79,11 @@ public final class Inside {
         return one.epoch() < endOffset && (held == null || held.epoch() != one.epoch());
     }
 
+    /** An event with this tag decides nothing. */
+    public static boolean isIdle(QuorumController controller, Object tag) {
+        return false;
+    }
+
     @SuppressWarnings("unchecked")
     private static Map<BrokerIdAndEpoch, Long> contacts(QuorumController controller) {
         BrokerHeartbeatTracker tracker = controller.clusterControl().heartbeatManager().tracker();
