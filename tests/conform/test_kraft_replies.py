@@ -1,16 +1,27 @@
-"""What a reply may say that the spec leaves out."""
+"""What a reply may say that the spec leaves out, and which one a process waits for."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from checker.lang.loader import load
+from impl.adapters.kraft import SYSTEM
+from impl.adapters.kraft.cluster import Answer, Envelope, ProcessHost
 from impl.adapters.kraft.core import ControllerCore, applied_from
+from impl.adapters.kraft.processes import with_answer
 from impl.adapters.kraft.reply_rules import ReplyError, look_at
 from impl.kraft.errors import ErrorCode
-from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from impl.kraft.messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    IsrMember,
+)
 
 CAUGHT_UP = BrokerHeartbeatResponse(ErrorCode.NONE, is_caught_up=True, is_fenced=False, should_shut_down=False)
 
@@ -36,3 +47,23 @@ def test_a_reply_may_leave_once_another_incarnation_has_the_id() -> None:
     """It was decided before that registered, and that one has registered twice since."""
     assert applied_from(core(5, 8), 0, 2) == 2
     look_at(heartbeat(2, 4), CAUGHT_UP, core(5, 8))
+
+
+def test_an_answer_to_an_older_request_takes_no_other_ones_place() -> None:
+    """A leader was fenced and leads again: what it asked for before is refused once it is granted what it asks for."""
+    model = load("kraft/isr")
+    host = SYSTEM.begin(model.constants, model.initial_states()[0]).processes[0]
+    assert isinstance(host, ProcessHost)
+    [(key, leader)] = host.broker.leaders.items()
+    asked = AlterPartitionRequest(0, host.broker.lifecycle.broker_epoch or 0, *key, 2, 3, (IsrMember(0, 0),))
+    before = replace(asked, leader_epoch=0, partition_epoch=1)
+    leader.pending_change = asked
+    envelope = Envelope(0, host.broker.lifecycle.incarnation_id, 0, asked)
+    granted = AlterPartitionResponse(ErrorCode.NONE, 0, 2, (0,), 4)
+    waiting = with_answer(host, envelope, granted)
+    refused = with_answer(
+        waiting,
+        Envelope(0, envelope.incarnation, 0, before),
+        AlterPartitionResponse(ErrorCode.FENCED_LEADER_EPOCH),
+    )
+    assert waiting.isr_answers == refused.isr_answers == {key: Answer(asked, granted)}

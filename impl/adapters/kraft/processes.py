@@ -9,7 +9,17 @@ from checker.conform.system import Refusal
 from impl.adapters.kraft import reply_rules
 from impl.adapters.kraft.cluster import Answer, Cluster, ControllerHost, Envelope, Log, ProcessHost, Shape, put
 from impl.adapters.kraft.core import BrokerCore
-from impl.adapters.kraft.running import begun, deliver, fire_at, left_on_disk, moves, run, settled, without_answer
+from impl.adapters.kraft.running import (
+    asks_still,
+    begun,
+    deliver,
+    fire_at,
+    left_on_disk,
+    moves,
+    run,
+    settled,
+    without_answer,
+)
 from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.broker import BrokerState, Due
 from impl.kraft.broker.timers import due_for
@@ -402,7 +412,10 @@ def answered(cluster: Cluster, envelope: Envelope, response: Response) -> Cluste
 
 @recalled
 def with_answer(host: ProcessHost, envelope: Envelope, response: Response) -> ProcessHost:
+    """What answers an older request than the one that it still makes is no more than got, and the other one stays."""
     answer = Answer(envelope.request, response)
+    if host.core is not None and not asks_still(host, answer):
+        return settled(deliver(host, answer.request, answer.response))
     if envelope.about is None:
         return settled(replace(host, answer=answer))
     return settled(replace(host, isr_answers={**host.isr_answers, envelope.about: answer}))
