@@ -10,10 +10,11 @@ import pytest
 
 from checker.lang.loader import load
 from impl.adapters.kraft import SYSTEM
-from impl.adapters.kraft.cluster import Answer, Envelope, ProcessHost
+from impl.adapters.kraft.cluster import Answer, Cluster, Envelope
 from impl.adapters.kraft.core import ControllerCore, applied_from
-from impl.adapters.kraft.processes import with_answer
+from impl.adapters.kraft.processes import with_answer, without_waiting
 from impl.adapters.kraft.reply_rules import ReplyError, look_at
+from impl.adapters.kraft.values import replace as with_field
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
     AlterPartitionRequest,
@@ -49,21 +50,29 @@ def test_a_reply_may_leave_once_another_incarnation_has_the_id() -> None:
     look_at(heartbeat(2, 4), CAUGHT_UP, core(5, 8))
 
 
-def test_an_answer_to_an_older_request_takes_no_other_ones_place() -> None:
-    """A leader was fenced and leads again: what it asked for before is refused once it is granted what it asks for."""
+def asking() -> tuple[Cluster, Envelope, Envelope]:
+    """A leader was fenced and leads again: what it asks for, and what it had asked for before."""
     model = load("kraft/isr")
-    host = SYSTEM.begin(model.constants, model.initial_states()[0]).processes[0]
-    assert isinstance(host, ProcessHost)
-    [(key, leader)] = host.broker.leaders.items()
-    asked = AlterPartitionRequest(0, host.broker.lifecycle.broker_epoch or 0, *key, 2, 3, (IsrMember(0, 0),))
-    before = replace(asked, leader_epoch=0, partition_epoch=1)
+    cluster = SYSTEM.begin(model.constants, model.initial_states()[0])
+    broker = cluster.processes[0].broker
+    [(key, leader)] = broker.leaders.items()
+    asked = AlterPartitionRequest(0, broker.lifecycle.broker_epoch or 0, *key, 2, 3, (IsrMember(0, 0),))
     leader.pending_change = asked
-    envelope = Envelope(0, host.broker.lifecycle.incarnation_id, 0, asked)
+    before = replace(asked, leader_epoch=0, partition_epoch=1)
+    sent = [Envelope(0, broker.lifecycle.incarnation_id, 0, request) for request in (asked, before)]
+    return cluster, sent[0], sent[1]
+
+
+def test_an_answer_to_an_older_request_takes_no_other_ones_place() -> None:
+    cluster, asked, before = asking()
     granted = AlterPartitionResponse(ErrorCode.NONE, 0, 2, (0,), 4)
-    waiting = with_answer(host, envelope, granted)
-    refused = with_answer(
-        waiting,
-        Envelope(0, envelope.incarnation, 0, before),
-        AlterPartitionResponse(ErrorCode.FENCED_LEADER_EPOCH),
-    )
-    assert waiting.isr_answers == refused.isr_answers == {key: Answer(asked, granted)}
+    waiting = with_answer(cluster.processes[0], asked, granted)
+    refused = with_answer(waiting, before, AlterPartitionResponse(ErrorCode.FENCED_LEADER_EPOCH))
+    assert waiting.isr_answers == refused.isr_answers == {asked.about: Answer(asked.request, granted)}
+
+
+def test_what_is_given_up_is_what_is_asked_for() -> None:
+    cluster, asked, before = asking()
+    cluster = cluster.with_controller(0, with_field(cluster.controllers[0], waiting={1: before, 2: asked}))
+    left = without_waiting(cluster, 0, asked.about).controllers[0].waiting
+    assert [envelope.late for envelope in left.values()] == [False, True]

@@ -14,6 +14,7 @@ from impl.adapters.kraft.running import (
     begun,
     deliver,
     fire_at,
+    is_asked,
     left_on_disk,
     moves,
     run,
@@ -387,7 +388,8 @@ def without_waiting(cluster: Cluster, place: int, key: PartitionKey | None = Non
     """The cluster once a process has given up what a controller has yet to answer: about a partition, or itself."""
     for voter, controller in enumerate(cluster.controllers):
         for call, envelope in controller.waiting.items():
-            if envelope.sender == place and envelope.about == key and waits(cluster, envelope):
+            is_meant = envelope.sender == place and envelope.about == key and waits(cluster, envelope)
+            if is_meant and is_asked(cluster.processes[place], envelope.request):
                 cluster = cluster.with_controller(voter, with_late(controller, call))
                 return given_up(cluster, envelope)
     return cluster

@@ -68,11 +68,18 @@ def asks_still(host: ProcessHost, answer: Answer) -> bool:
     """The process is moved by this answer, so that it matters when it comes."""
     request, response = answer.request, answer.response
     if isinstance(request, AlterPartitionRequest):
-        leader = host.broker.leaders.get((request.topic_id, request.partition_id))
-        return leader is not None and leader.pending_change == request
+        return is_asked(host, request)
     state = host.broker.state
     is_starting = state == BrokerState.STARTING and starts_by_reply(host.broker)
     return moves(response, is_recovering=state == BrokerState.RECOVERY, is_starting=is_starting)
+
+
+def is_asked(host: ProcessHost, request: Request) -> bool:
+    """A leader still asks for this change of its ISR. Of other requests a process makes one at a time."""
+    if host.core is None or not isinstance(request, AlterPartitionRequest):
+        return True
+    leader = host.broker.leaders.get((request.topic_id, request.partition_id))
+    return leader is not None and leader.pending_change == request
 
 
 def moves(response: Response | None, *, is_recovering: bool, is_starting: bool = False) -> bool:
