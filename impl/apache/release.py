@@ -25,6 +25,7 @@ OF_RELEASES = Path(__file__).parent / "releases"
 RENAMED = (
     ((4, 0), "org.apache.kafka.server.common.NodeToController", "org.apache.kafka.server.NodeToController"),
     ((4, 0), "org.apache.kafka.server.common.ControllerRequest", "org.apache.kafka.server.ControllerRequest"),
+    ((4, 0), "defaultSupportedFeatureMap", "defaultFeatureMap"),
     ((4, 1), "org.apache.kafka.server.common.OffsetAndEpoch", "org.apache.kafka.raft.OffsetAndEpoch"),
     ((4, 3), "org.apache.kafka.common.record.internal", "org.apache.kafka.common.record"),
     ((4, 3), "RaftLog ", "ReplicatedLog "),

@@ -1,5 +1,7 @@
 package fencepost;
 
+import com.fasterxml.jackson.databind.JsonNode;
+
 import org.apache.kafka.common.message.CreateTopicsRequestData;
 import org.apache.kafka.common.message.CreateTopicsResponseData;
 import org.apache.kafka.controller.ControllerRequestContext;
@@ -26,6 +28,10 @@ final class Release {
 
     /** Those that a node supports, with their versions. */
     static Map<String, VersionRange> features() {
-        return QuorumFeatures.defaultFeatureMap(false);
+        return QuorumFeatures.defaultSupportedFeatureMap(false);
+    }
+
+    static Stepped broker(JsonNode command, ManualTime time) {
+        throw new IllegalArgumentException("brokers of releases before 4.3 are not driven");
     }
 }
