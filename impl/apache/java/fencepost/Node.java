@@ -16,6 +16,7 @@ import org.apache.kafka.controller.ControllerRequestContext;
 import org.apache.kafka.controller.Inside;
 import org.apache.kafka.controller.QuorumController;
 import org.apache.kafka.controller.QuorumFeatures;
+import org.apache.kafka.controller.Told;
 import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
 import org.apache.kafka.queue.KafkaEventQueue;
 import org.apache.kafka.raft.Batch;
@@ -62,8 +63,8 @@ final class Node {
         }
 
         /** What will be answered once the log is committed up to an offset, inclusive; null where that is not known. */
-        Inside.Answer<JsonNode> waiting() {
-            return answer.isDone() || event == null ? null : Inside.waiting(read(event, "resultAndOffset"), write);
+        Told.Answer<JsonNode> waiting() {
+            return answer.isDone() || event == null ? null : Told.waiting(read(event, "resultAndOffset"), write);
         }
     }
 

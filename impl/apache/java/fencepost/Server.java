@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.metadata.MetadataJsonConverters;
 import org.apache.kafka.controller.Inside;
+import org.apache.kafka.controller.Told;
 import org.apache.kafka.raft.Batch;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
@@ -140,7 +141,7 @@ final class Server {
         takeReplies(node, answer.putObject("replies"));
         ArrayNode waiting = answer.putArray("waiting");
         node.calls.forEach((number, call) -> {
-            Inside.Answer<JsonNode> one = call.waiting();
+            Told.Answer<JsonNode> one = call.waiting();
             if (one != null) {
                 waiting.addArray().add(number).add(one.offset()).add(one.content());
             }

@@ -7,7 +7,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.function.Function;
 
 /** What Kafka shows to its own package only. */
 public final class Inside {
@@ -17,31 +16,17 @@ public final class Inside {
     private Inside() {
     }
 
-    /** The soft state of a broker that is registered. contactNs, shutdownOffset: -1 where there is none. */
-    public record Session(int brokerId, long contactNs, long metadataOffset, long shutdownOffset) {
-    }
-
     /** Of an active controller, by broker. One that is fenced has no lease. */
-    public static List<Session> sessions(QuorumController controller) {
-        List<Session> found = new ArrayList<>();
+    public static List<Told.Session> sessions(QuorumController controller) {
+        List<Told.Session> found = new ArrayList<>();
         if (controller.curClaimEpoch() == -1) {
             return found;
         }
         BrokerHeartbeatManager manager = controller.clusterControl().heartbeatManager();
-        manager.brokers().forEach(broker -> found.add(new Session(
+        manager.brokers().forEach(broker -> found.add(new Told.Session(
             broker.id(), contactNs(broker).orElse(-1), broker.metadataOffset,
             manager.controlledShutdownOffset(broker.id()).orElse(-1))));
         return found;
-    }
-
-    /** What will be answered once the log is committed up to an offset, inclusive. */
-    public record Answer<T>(long offset, T content) {
-    }
-
-    /** Of the result that an event keeps. */
-    public static <T> Answer<T> waiting(Object result, Function<Object, T> write) {
-        ControllerResultAndOffset<?> kept = (ControllerResultAndOffset<?>) result;
-        return new Answer<>(kept.offset(), write.apply(kept.response()));
     }
 
     /** A broker is heard of: what becomes of a heartbeat that has waited too long. */

@@ -7,7 +7,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.function.Function;
 
 /** What Kafka shows to its own package only. */
 public final class Inside {
@@ -17,13 +16,9 @@ public final class Inside {
     private Inside() {
     }
 
-    /** The soft state of a broker that is registered. contactNs, shutdownOffset: -1 where there is none. */
-    public record Session(int brokerId, long contactNs, long metadataOffset, long shutdownOffset) {
-    }
-
     /** Of an active controller, by broker. */
-    public static List<Session> sessions(QuorumController controller) {
-        List<Session> found = new ArrayList<>();
+    public static List<Told.Session> sessions(QuorumController controller) {
+        List<Told.Session> found = new ArrayList<>();
         if (controller.curClaimEpoch() == -1) {
             return found;
         }
@@ -32,19 +27,9 @@ public final class Inside {
             long epoch = controller.clusterControl().brokerRegistrations().get(broker.id()).epoch();
             OptionalLong contact = manager.tracker().contactTime(new BrokerIdAndEpoch(broker.id(), epoch));
             OptionalLong shutdown = manager.controlledShutdownOffset(broker.id());
-            found.add(new Session(broker.id(), contact.orElse(-1), broker.metadataOffset(), shutdown.orElse(-1)));
+            found.add(new Told.Session(broker.id(), contact.orElse(-1), broker.metadataOffset(), shutdown.orElse(-1)));
         });
         return found;
-    }
-
-    /** What will be answered once the log is committed up to an offset, inclusive. */
-    public record Answer<T>(long offset, T content) {
-    }
-
-    /** Of the result that an event keeps. */
-    public static <T> Answer<T> waiting(Object result, Function<Object, T> write) {
-        ControllerResultAndOffset<?> kept = (ControllerResultAndOffset<?>) result;
-        return new Answer<>(kept.offset(), write.apply(kept.response()));
     }
 
     /** A broker is heard of: what the threads that take heartbeats do with each before it is queued. */
