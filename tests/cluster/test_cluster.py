@@ -159,22 +159,32 @@ def test_a_paused_process_does_nothing_until_it_is_resumed(tmp_path: Path) -> No
     process.kill()  # it is gone
 
 
+# Short sleeps: where the signal comes just before a sleep begins, Python runs the handler only once the sleep is over.
+ENDS_WITH_7 = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+print(1, flush=True)
+while True:
+    time.sleep(0.05)
+"""
+
+
 def test_sigterm_ends_a_paused_process_too(tmp_path: Path) -> None:
-    ends = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); print(1, flush=True)"
-    process = ManagedProcess([sys.executable, "-c", f"{ends}; time.sleep(100)"], tmp_path / "log")
+    process = ManagedProcess([sys.executable, "-c", ENDS_WITH_7], tmp_path / "log")
     until(lambda: "1" in process.output())
     process.pause()
     assert process.terminate() == 7
 
 
 STARTS_ZOOKEEPER = """
-import pathlib, signal, sys
+import pathlib, signal, sys, time
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from tests.cluster.zookeeper import zookeeper
 with zookeeper() as ensemble:
     print(ensemble.servers[0].process.pid, ensemble.hosts, flush=True)
-    signal.pause()
+    while True:
+        time.sleep(0.05)
 """
 
 
