@@ -15,7 +15,7 @@ from impl.adapters.kraft.observed import controller_epoch
 from impl.adapters.kraft.probes import receivers
 from impl.adapters.kraft.state_rules import HEARTBEAT_RESPONSE, IMAGE, Context
 from impl.adapters.kraft.system import KraftUnderTest
-from impl.adapters.kraft.times import image_beside
+from impl.adapters.kraft.times import by_host, image_beside
 from impl.apache.controller import NS_PER_MS, ApacheController
 from impl.apache.jvm import Number, State
 from impl.apache.lifecycle import BrokerOfKafkas, KeptLifecycle
@@ -94,10 +94,6 @@ def distinguished(state: State, _: Any, graph: Graph) -> Structure:
     return tuple((digest, tuple(map(told, numbers))) for digest, numbers in known(state))
 
 
-def beside(value: Image, _: Any, graph: Graph) -> Structure:
-    return image_beside(value, graph.owner(ControllerHost), graph)
-
-
 def of_lifecycle(state: State | None, _: Any, graph: Graph) -> Structure:
     """All that the objects of a broker's lifecycle hold, where the one number is its broker epoch."""
     if state is None:
@@ -106,9 +102,11 @@ def of_lifecycle(state: State | None, _: Any, graph: Graph) -> Structure:
     return state.digest, tuple(one if one < 0 else graph.context.history.broker_epoch(one) for one in epochs)
 
 
+BESIDE = by_host(ControllerHost, image_beside)
+
 LIKENESS.know(
     {
-        ApacheController: {"committed": beside, "speculative": beside, "state": distinguished},
+        ApacheController: {"committed": BESIDE, "speculative": BESIDE, "state": distinguished},
         KeptLifecycle: {"in_jvm": lambda state, _, graph: None if state is None else distinguished(state, _, graph)},
     }
 )

@@ -97,18 +97,19 @@ COPY_ON_WRITE_DICT: Fields = {
 }
 
 
+def by_host(controller: type[ControllerHost], rule: Callable[[Any, ControllerHost, Graph], Structure]) -> Rule:
+    """A rule of a part of a controller that reads its host, too."""
+    return lambda value, _, graph: rule(value, graph.owner(controller), graph)
+
+
 def likeness(controller: type[ControllerHost], process: type[ProcessHost], remembering: type) -> Rules:
     """Rules of all that distinguishes hosts, whose classes these are, but for times: every other field as it is."""
-
-    def by_host(rule: Callable[[Any, ControllerHost, Graph], Structure]) -> Rule:
-        return lambda value, _, graph: rule(value, graph.owner(controller), graph)
-
     return {
         remembering: {"memory": LeftOut("what was made of it before")},
         controller: {"now_ms": TIMES, "timers": lease_timers},
         process: {"now_ms": TIMES, "timers": broker_timers},
-        Controller: {"committed": by_host(image_beside), "speculative": by_host(image_beside)},
-        Sessions: {"of_broker": by_host(sessions)},
+        Controller: {"committed": by_host(controller, image_beside), "speculative": by_host(controller, image_beside)},
+        Sessions: {"of_broker": by_host(controller, sessions)},
         Session: {"contact_ms": TIMES},
         PartitionLeader: {"since_ms": TIMES},
         FollowerState: {"caught_up_ms": TIMES, "fetched_ms": TIMES},
