@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from impl.apache.errors import ApacheError, FaultError
-from impl.apache.release import EXPORTS, classes, jars
+from impl.apache.release import EXPORTS, SERVER, classes, jars
 
 HEAP_OF = "FENCEPOST_KAFKA_HEAP"
 """The variable that says how large the heap of each JVM may be, as Java takes it."""
@@ -102,10 +102,10 @@ class State:
 class Jvm:
     """A process of Java with the classes of a release. main: the class that serves. more: options of Java."""
 
-    def __init__(self, version: str, main: str = "fencepost.Server", more: Sequence[str] = ()) -> None:
+    def __init__(self, version: str, main: str = SERVER, more: Sequence[str] = ()) -> None:
         self.version = version
         self.dropped: list[int] = []
-        made = classes(version)
+        made = classes(version, main)
         log4j = made / "log4j.properties"
         log4j.write_text("log4j.rootLogger=OFF\n")
         silent = (f"-Dlog4j.configuration=file:{log4j}", "-Dlog4j2.level=OFF", "-Dlog4j2.StatusLogger.level=OFF")

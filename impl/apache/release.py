@@ -29,17 +29,28 @@ RENAMED = (
     ((4, 1), "org.apache.kafka.server.common.OffsetAndEpoch", "org.apache.kafka.raft.OffsetAndEpoch"),
     ((4, 3), "org.apache.kafka.common.record.internal", "org.apache.kafka.common.record"),
     ((4, 3), "RaftLog ", "ReplicatedLog "),
+    ((4, 4), "org.apache.kafka.common.utils.internals.LogContext", "org.apache.kafka.common.utils.LogContext"),
+    ((4, 4), "org.apache.kafka.server.partition.AlterPartitionManager", "kafka.server.AlterPartitionManager"),
+    ((4, 4), "org.apache.kafka.server.partition.DefaultAlter", "kafka.server.DefaultAlter"),
+    ((4, 4), "org.apache.kafka.server.quota.ReplicaQuota", "kafka.server.ReplicaQuota"),
 )
 """Since which release the sources' names are Kafka's, and what releases before it say instead."""
+SERVER = "fencepost.Server"
+"""Of the product; `impl.apache.voters` has that of simulations."""
+SHADOWING = ("org/apache/kafka/queue/KafkaEventQueue.java",)
+"""Stands in the place of a class of the release."""
 EXPORTS = ("--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED")
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>fencepost</groupId><artifactId>kafka</artifactId><version>1</version><dependencies>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{0}</version></dependency>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{0}</version></dependency>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-shell</artifactId><version>{0}</version></dependency>
+{dependencies}
 <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-reload4j</artifactId><version>1.7.36</version></dependency>
 </dependencies></project>
 """
+_DEPENDENCY = """<dependency><groupId>org.apache.kafka</groupId>
+<artifactId>{artifact}</artifactId><version>{version}</version></dependency>"""
+_NEEDED = ("kafka_2.13", "kafka-tools")
+_SHELL = "kafka-shell"
+"""Of the metadata shell alone, which a test asks; where a release's is not to be had, the rest is of use without."""
 
 
 RELEASED = re.compile(r"\d+(\.\d+)+")
@@ -79,15 +90,25 @@ def missing(version: str, commands: Sequence[str] = ("java", "javac")) -> str:
 def fetch(version: str) -> None:
     """Have Maven put the jars of a version into the cache. Raises ApacheError."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "pom.xml").write_text(_POM.format(version))
         copied = Path(folder) / "jars"
-        command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={copied}"]
-        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True)
-        if done.returncode != 0:
-            why = next((line for line in done.stdout.splitlines() if "ERROR" in line), "it does not say why")
-            raise ApacheError(f"Maven does not fetch Apache Kafka {version}: {why}")
+        _copy(version, _NEEDED, copied)
+        try:
+            _copy(version, (_SHELL,), copied)
+        except ApacheError as error:
+            print(f"without {_SHELL}: {error}", file=sys.stderr)
         jars(version).parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(copied, jars(version), dirs_exist_ok=True)
+
+
+def _copy(version: str, artifacts: Sequence[str], into: Path) -> None:
+    """Jars of Apache Kafka, and all that they need. Raises ApacheError."""
+    asked = "\n".join(_DEPENDENCY.format(artifact=one, version=version) for one in artifacts)
+    (into.parent / "pom.xml").write_text(_POM.format(dependencies=asked))
+    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={into}"]
+    done = subprocess.run(command, cwd=into.parent, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        why = next((line for line in done.stdout.splitlines() if "ERROR" in line), "it does not say why")
+        raise ApacheError(f"Maven does not fetch {', '.join(artifacts)} of Apache Kafka {version}: {why}")
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -118,13 +139,16 @@ def named(text: str, release: tuple[int, ...]) -> str:
     return text
 
 
-def classes(version: str) -> Path:
-    """The folder of the compiled classes of `java`, which are compiled where they are not. Raises ApacheError."""
+def classes(version: str, main: str = SERVER) -> Path:
+    """The folder of the compiled classes of `java`, which are compiled where they are not. Raises ApacheError.
+
+    main: the class that is run. What it does not need is left out: a release may have that in another form.
+    """
     why = missing(version)
     if why:
         raise ApacheError(why)
     files = sources(version)
-    digest = hashlib.sha256("".join(text for _, text in files).encode())
+    digest = hashlib.sha256((main + "".join(text for _, text in files)).encode())
     into = jars(version)
     if RELEASED.fullmatch(version) is None:  # a build is its owner's, and changes
         into = cache() / "builds"
@@ -137,9 +161,10 @@ def classes(version: str) -> Path:
             for place, text in files:
                 (Path(folder) / place).parent.mkdir(parents=True, exist_ok=True)
                 (Path(folder) / place).write_text(text)
-            command = ["javac", "-nowarn", *EXPORTS, "-cp", f"{jars(version).resolve()}/*", "-d", "classes"]
-            places = [str(place) for place, _ in files]
-            done = subprocess.run([*command, *places], capture_output=True, text=True, cwd=folder)
+            path = ("-cp", f"{jars(version).resolve()}/*", "-sourcepath", ".", "-Xprefer:source", "-implicit:class")
+            roots = [f"{main.replace('.', '/')}.java", *SHADOWING]
+            command = ["javac", "-nowarn", *EXPORTS, *path, "-d", "classes", *roots]
+            done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
             if done.returncode != 0:
                 raise ApacheError(f"{SOURCES} does not compile against Apache Kafka {version}:\n{done.stderr}")
             try:

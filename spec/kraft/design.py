@@ -404,6 +404,8 @@ KAFKA_4_3 = {
     "removed_keep_order": False,
 }
 """Apache Kafka 4.3, as far as its released controller was driven (docs/apache-kafka.md)."""
+KAFKA_4_4 = KAFKA_4_3
+"""Apache Kafka 4.4: nothing of the controller or of lifecycles that is modelled is otherwise than in 4.3."""
 KAFKA_4_2 = {**KAFKA_4_3, "kafka_19975": False, "removed_addition_is_dropped": True}
 """Apache Kafka 4.2: a reassignment waits for its targets, all of them and no others."""
 KAFKA_4_1 = KAFKA_4_2
@@ -453,6 +455,9 @@ SETTINGS = {
     "kafka_4_3": KAFKA_4_3,
     "kafka_4_3_controller": controller_of(KAFKA_4_3),
     "kafka_4_3_lifecycle": lifecycle_of(KAFKA_4_3),
+    "kafka_4_4": KAFKA_4_4,
+    "kafka_4_4_controller": controller_of(KAFKA_4_4),
+    "kafka_4_4_lifecycle": lifecycle_of(KAFKA_4_4),
     "draft": DRAFT,
 }
 """`shipped` is the newest release that was read; a setting is named for each release, too."""

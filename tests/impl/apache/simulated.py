@@ -33,7 +33,7 @@ def negated(jar: str, where: str, number: int, folder: Path, monkeypatch: pytest
     jar: without the version. The sources are compiled against the release once: what is changed is in no signature.
     """
     build_with(jars(VERSION), f"{jar}-{VERSION}.jar", where, partial(negate, number=number), folder / "libs")
-    monkeypatch.setattr(pipe, "classes", lambda _: classes(VERSION))
+    monkeypatch.setattr(pipe, "classes", lambda _, *main: classes(VERSION, *main))
     return str(folder / "libs")
 
 

@@ -100,8 +100,11 @@ def test_a_broker_that_is_told_nothing_stays_fenced(jvm: Jvm, monkeypatch: pytes
 
 
 @pytest.mark.long("a JVM")
-def test_the_command_tells_how_many_are_broken(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([VERSION, "--brokers", "--seeds", "1"]) == 0
+@pytest.mark.parametrize("version", [VERSION, "4.4.0"])
+def test_the_command_tells_how_many_are_broken(version: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if missing(version):
+        pytest.skip(missing(version))
+    assert main([version, "--brokers", "--seeds", "1"]) == 0
     assert "1 runs, " in capsys.readouterr().out
 
 

@@ -26,6 +26,7 @@ from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse,
 VERSION = "4.3.1"
 OLDER = ("3.9.2", "4.0.2", "4.1.2", "4.2.1")
 """In which it is in Scala."""
+OTHERS = (*OLDER, "4.4.0")
 WHY = missing(VERSION)
 pytestmark = [
     pytest.mark.skipif(bool(WHY), reason=WHY or "there is a released broker"),
@@ -78,7 +79,7 @@ def test_a_broker_starts_by_a_reply_where_that_of_the_design_goes_by_its_image()
 
 
 @LONG
-@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize("version", OTHERS)
 @pytest.mark.parametrize(("model", "depth"), [("membership", 11), ("lifecycle", 8), ("restarts", 11)], ids=str)
 def test_the_class_in_scala_conforms_as_far_as_it_is_driven(version: str, model: str, depth: int) -> None:
     skip_without(version)
@@ -149,7 +150,7 @@ def registered(answer: bool, version: str = VERSION) -> KeptLifecycle:
     return lifecycle
 
 
-@pytest.mark.parametrize("version", [VERSION, *OLDER])
+@pytest.mark.parametrize("version", [VERSION, *OTHERS])
 def test_all_that_it_remembers_is_part_of_its_state(version: str) -> None:
     """That a request is under way, and when it asks next, is in fields that the harness does not name."""
     skip_without(version)
@@ -161,7 +162,7 @@ def test_all_that_it_remembers_is_part_of_its_state(version: str) -> None:
     assert [one.value for one in waiting.in_jvm.numbers] == [7]
 
 
-@pytest.mark.parametrize("version", [VERSION, *OLDER])
+@pytest.mark.parametrize("version", [VERSION, *OTHERS])
 def test_a_step_leaves_the_state_before_it_as_it_is(version: str) -> None:
     skip_without(version)
     before = registered(answer=True, version=version).in_jvm

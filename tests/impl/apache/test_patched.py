@@ -83,7 +83,7 @@ def driven(patch: Patch, libs: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         lambda found, method: patch.change(found, method, patch.number), libs,
     )  # fmt: skip
     for module in (pipe, system):
-        monkeypatch.setattr(module, "classes", lambda _: classes(VERSION))
+        monkeypatch.setattr(module, "classes", lambda _, *main: classes(VERSION, *main))
     bound = load(f"kraft/{patch.model}", {}, patch.part.setting)
     try:
         return conform(bound, patch.part.driven_by(str(libs)), patch.name, ConformOptions(max_depth=patch.steps))

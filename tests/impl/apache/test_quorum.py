@@ -19,7 +19,7 @@ from tests.impl.apache.simulated import VERSION, first_broken, negated
 from tests.impl.kraft.simulation.judging import judged
 
 WHY = missing(VERSION)
-OLDER = ("4.0.2", "4.1.2", "4.2.1")
+OTHERS = ("4.0.2", "4.1.2", "4.2.1", "4.4.0")
 SEEDS = (2, 3, 4)
 """Of three voters, as the page is."""
 MOST_SEEDS = 15
@@ -37,14 +37,14 @@ def test_runs_keep_the_rules_and_are_behaviours_of_the_page(jvm: Jvm, mixed: boo
 
 
 @pytest.mark.long("a JVM for each release")
-@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize("version", OTHERS)
 @pytest.mark.parametrize("mixed", [False, True], ids=["of Kafka", "mixed"])
-def test_so_do_runs_of_older_releases(version: str, mixed: bool) -> None:
-    """They speak older versions of the requests, which ours speak with them."""
+def test_so_do_runs_of_other_releases(version: str, mixed: bool) -> None:
+    """Those before speak older versions of the requests, which ours speak with them."""
     if missing(version):
         pytest.skip(missing(version))
-    with closing(jvm_of_voters(version)) as older:
-        keep_the_rules(older, mixed)
+    with closing(jvm_of_voters(version)) as other:
+        keep_the_rules(other, mixed)
 
 
 def keep_the_rules(jvm: Jvm, mixed: bool) -> None:

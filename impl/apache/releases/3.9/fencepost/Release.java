@@ -1,7 +1,5 @@
 package fencepost;
 
-import com.fasterxml.jackson.databind.JsonNode;
-
 import org.apache.kafka.common.message.CreateTopicsRequestData;
 import org.apache.kafka.common.message.CreateTopicsResponseData;
 import org.apache.kafka.controller.ControllerRequestContext;
@@ -29,9 +27,5 @@ final class Release {
     /** Those that a node supports, with their versions. */
     static Map<String, VersionRange> features() {
         return QuorumFeatures.defaultSupportedFeatureMap(false);
-    }
-
-    static Stepped broker(JsonNode command, ManualTime time) {
-        throw new IllegalArgumentException("brokers of releases before 4.3 are not driven");
     }
 }

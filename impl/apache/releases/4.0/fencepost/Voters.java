@@ -30,7 +30,7 @@ final class Voters {
                     nodes.get(node).close();
                 }
                 times.put(node, time);
-                nodes.put(node, isVoter ? new SteppedVoter(command, time)::step : Release.broker(command, time));
+                nodes.put(node, isVoter ? new SteppedVoter(command, time)::step : Broker.of(command, time));
             }
             times.get(node).nowMs = command.get("nowMs").longValue();
             return nodes.get(node).step(command);

@@ -15,7 +15,11 @@ final class Broker implements Stepped {
     private final Lifecycle lifecycle;
     private final Replicas replicas;
 
-    Broker(JsonNode open, ManualTime time) {
+    static Stepped of(JsonNode open, ManualTime time) throws Exception {
+        return new Broker(open, time);
+    }
+
+    private Broker(JsonNode open, ManualTime time) throws Exception {
         Properties properties = new Properties();
         open.get("configs").properties().forEach(one -> properties.put(one.getKey(), one.getValue().asText()));
         KafkaConfig config = KafkaConfig.fromProps(properties);

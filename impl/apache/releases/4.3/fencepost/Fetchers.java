@@ -11,7 +11,6 @@ import kafka.server.KafkaConfig;
 import kafka.server.ReplicaAlterLogDirsManager;
 import kafka.server.ReplicaFetcherThread;
 import kafka.server.ReplicaManager;
-import kafka.server.ReplicaQuota;
 
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
@@ -27,6 +26,7 @@ import org.apache.kafka.server.ReplicaFetch;
 import org.apache.kafka.server.ResultWithPartitions;
 import org.apache.kafka.server.common.OffsetAndEpoch;
 import org.apache.kafka.server.network.BrokerEndPoint;
+import org.apache.kafka.server.quota.ReplicaQuota;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 

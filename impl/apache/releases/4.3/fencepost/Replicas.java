@@ -7,9 +7,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import kafka.cluster.DelayedOperations;
 import kafka.cluster.Partition;
-import kafka.log.LogManager;
-import kafka.server.AlterPartitionManager;
-import kafka.server.DefaultAlterPartitionManager;
 import kafka.server.KafkaConfig;
 
 import org.apache.kafka.common.TopicPartition;
@@ -38,12 +35,11 @@ import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.KRaftVersion;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.partition.AlterPartitionListener;
+import org.apache.kafka.server.partition.AlterPartitionManager;
 import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
-import org.apache.kafka.server.util.FileLock;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
-import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogReadInfo;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
@@ -77,7 +73,7 @@ final class Replicas implements Stepped {
     private final ManualTime time;
     private final LongSupplier brokerEpoch;
     private final Map<String, Properties> topics = new HashMap<>();
-    private final LogManager logs;
+    private final Logs logs;
     private final KRaftMetadataCache metadata;
     private final Scheduled scheduled;
     private final Channel channel;
@@ -87,21 +83,15 @@ final class Replicas implements Stepped {
     private final Map<TopicPartition, Long> toldEnds = new HashMap<>();
     private ArrayNode requests = JSON.arrayNode();
 
-    Replicas(KafkaConfig config, ManualTime time, LongSupplier brokerEpoch) {
+    Replicas(KafkaConfig config, ManualTime time, LongSupplier brokerEpoch) throws Exception {
         this.config = config;
         this.time = time;
         this.brokerEpoch = brokerEpoch;
         this.scheduled = new Scheduled(time);
         this.channel = new Channel(time, this::tell);
         this.metadata = new KRaftMetadataCache(config.nodeId(), () -> KRaftVersion.KRAFT_VERSION_1);
-        this.logs = LogManager.apply(
-            config, CollectionConverters.asScala(List.<String>of()).toSeq(),
-            resource -> topics.getOrDefault(resource.name(), new Properties()), new Scheduled(time), time,
-            new BrokerTopicStats(), new LogDirFailureChannel(1));
-        // what has no topic id is stray (LogManager.isStrayReplica); what is not placed here is told to be deleted
-        logs.loadLogs(logs.currentDefaultConfig(), CollectionConverters.asScala(Map.of()), log -> log.topicId().isEmpty());
-        this.isrs = new DefaultAlterPartitionManager(
-            channel, scheduled, time, config.nodeId(), brokerEpoch::getAsLong);
+        this.logs = new Logs(config, time, topic -> topics.getOrDefault(topic, new Properties()));
+        this.isrs = Logs.isrs(channel, scheduled, time, config.nodeId(), brokerEpoch);
         this.fetchers = new Fetchers(config, partitions, new BrokerTopicStats());
     }
 
@@ -134,14 +124,7 @@ final class Replicas implements Stepped {
     /** The process dies: what is in its files stays there, and nothing more is written. */
     @Override
     public void close() {
-        CollectionConverters.asJava(logs.allLogs()).forEach(UnifiedLog::closeHandlers);
-        for (FileLock lock : CollectionConverters.asJava(logs.dirLocks())) {
-            try {
-                lock.destroy();
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
+        logs.close();
         partitions.keySet().forEach(Partition::removeMetrics);
     }
 
@@ -175,7 +158,7 @@ final class Replicas implements Stepped {
         if (partition != null) {
             partition.delete();
         }
-        logs.asyncDelete(name, false, false, false);
+        logs.delete(name);
         toldEnds.remove(name);
     }
 
@@ -223,7 +206,7 @@ final class Replicas implements Stepped {
         };
         return new Partition(
             name, config.replicaLagTimeMaxMs(), config.nodeId(), brokerEpoch::getAsLong, time, quiet, none, metadata,
-            logs, isrs, id);
+            logs.manager, isrs, id);
     }
 
     private static PartitionRegistration registration(JsonNode one) {
@@ -328,7 +311,7 @@ final class Replicas implements Stepped {
 
     private void tellLogs(ObjectNode told) {
         ArrayNode found = told.putArray("logs");
-        for (UnifiedLog log : CollectionConverters.asJava(logs.allLogs())) {
+        for (UnifiedLog log : logs.all()) {
             ObjectNode one = found.addObject().put("topic", log.topicPartition().topic())
                 .put("partition", log.topicPartition().partition())
                 .put("topicId", log.topicId().get().toString());

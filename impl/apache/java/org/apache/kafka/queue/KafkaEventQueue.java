@@ -1,6 +1,6 @@
 package org.apache.kafka.queue;
 
-import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.internals.LogContext;
 import org.apache.kafka.common.utils.Time;
 
 import java.util.ArrayDeque;

@@ -10,7 +10,6 @@ import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.memory.MemoryPool;
 import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
@@ -18,8 +17,8 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
 import org.apache.kafka.common.protocol.Readable;
 import org.apache.kafka.common.protocol.Writable;
-import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.common.utils.internals.LogContext;
 import org.apache.kafka.raft.errors.NotLeaderException;
 import org.apache.kafka.server.common.Feature;
 import org.apache.kafka.server.common.KRaftVersion;
@@ -30,7 +29,6 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -48,7 +46,6 @@ import java.util.concurrent.CompletableFuture;
  */
 public final class SteppedVoter {
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
-    private static final ListenerName LISTENER = new ListenerName("CONTROLLER");
     private static final int MOST_POLLS = 100;
     private static final List<ApiKeys> SPOKEN = List.of(ApiKeys.VOTE, ApiKeys.BEGIN_QUORUM_EPOCH,
         ApiKeys.END_QUORUM_EPOCH, ApiKeys.FETCH, ApiKeys.FETCH_SNAPSHOT);
@@ -56,13 +53,11 @@ public final class SteppedVoter {
     private final int node;
     private final Time time;
     private final KafkaRaftClient<byte[]> client;
-    private final ArrayDeque<RaftMessage> messages = new ArrayDeque<>();
+    private final Mail mail = new Sent();
     private final Map<Integer, RaftRequest.Outbound> sent = new HashMap<>();
     private final List<Waiting> waiting = new ArrayList<>();
     private ArrayNode effects = JSON.arrayNode();
-    private long pollTimeoutMs;
     private long highWatermark;
-    private int correlations;
 
     /** A fetch that is answered at a time, whether there is something new or not. */
     private record Waiting(long atMs, CompletableFuture<?> future) {
@@ -78,9 +73,8 @@ public final class SteppedVoter {
             id -> voters.put(id.intValue(), InetSocketAddress.createUnresolved("voter" + id, 9093)));
         ListedLog log = new ListedLog(start.get("log").binaryValue(), new LogTold());
         this.client = new KafkaRaftClient<>(
-            OptionalInt.of(node), new Uuid(1L << 32, node + 1), new Bytes(), new Channel(),
-            new Queue(), log, MemoryPool.NONE, time, new Expiration(), start.get("fetchMaxWaitMs").intValue(), true, "",
-            List.of(), Endpoints.fromInetSocketAddresses(Map.of(LISTENER, voters.get(node))),
+            OptionalInt.of(node), new Uuid(1L << 32, node + 1), new Bytes(), mail, mail, log, MemoryPool.NONE, time, new Expiration(), start.get("fetchMaxWaitMs").intValue(), true, "",
+            List.of(), Endpoints.fromInetSocketAddresses(Map.of(Mail.LISTENER, voters.get(node))),
             Feature.KRAFT_VERSION.supportedVersionRange(), new LogContext(), new Random(start.get("seed").longValue()),
             new QuorumConfig(new AbstractConfig(QuorumConfig.CONFIG_DEF, configs, false)));
         client.register(new Listener());
@@ -105,7 +99,7 @@ public final class SteppedVoter {
         }
         for (int polls = 0, quiet = 0; quiet < 2; polls++) {
             int before = effects.size();
-            boolean isIdle = messages.isEmpty();
+            boolean isIdle = mail.isEmpty();
             client.poll();
             quiet = isIdle && effects.size() == before ? quiet + 1 : 0;
             if (polls > MOST_POLLS) {
@@ -129,7 +123,7 @@ public final class SteppedVoter {
         ObjectNode told = JSON.objectNode();
         told.set("effects", effects);
         effects = JSON.arrayNode();
-        long nextMs = time.milliseconds() + Math.max(1, pollTimeoutMs);
+        long nextMs = time.milliseconds() + Math.max(1, mail.pollTimeoutMs());
         for (Waiting one : waiting) {
             nextMs = Math.min(nextMs, one.future.isDone() ? nextMs : one.atMs);
         }
@@ -160,12 +154,11 @@ public final class SteppedVoter {
         request.read(new ByteBufferAccessor(ByteBuffer.wrap(command.get("body").binaryValue())), version);
         int call = command.get("call").intValue();
         RaftRequest.Inbound inbound =
-            new RaftRequest.Inbound(LISTENER, call, version, request, time.milliseconds());
-        inbound.completion.whenComplete((response, error) -> {
+            new RaftRequest.Inbound(Mail.LISTENER, call, version, request, time.milliseconds());
+        Mail.handle(client, inbound).whenComplete((response, error) -> {
             ApiMessage data = error == null ? response.data() : RaftUtil.errorResponse(api, Errors.forException(error));
             effects.addObject().put("answer", call).put("body", bytes(data, version));
         });
-        client.handle(inbound);
     }
 
     private void answer(JsonNode command) throws IOException {
@@ -176,7 +169,7 @@ public final class SteppedVoter {
             data = api.messageType.newResponse();
             data.read(new ByteBufferAccessor(ByteBuffer.wrap(command.get("body").binaryValue())), api.latestVersion());
         }
-        request.completion.complete(new RaftResponse.Inbound(request.correlationId(), data, request.destination()));
+        mail.answer(request, data);
     }
 
     private void append(JsonNode command) throws IOException {
@@ -201,50 +194,17 @@ public final class SteppedVoter {
 
     // What the voter runs on.
 
-    private final class Channel implements NetworkChannel {
+    private final class Sent extends Mail {
         @Override
-        public int newCorrelationId() {
-            return ++correlations;
-        }
-
-        @Override
-        public void send(RaftRequest.Outbound request) {
+        void sends(RaftRequest.Outbound request) {
             ApiKeys api = ApiKeys.forId(request.data().apiKey());
             if (api == ApiKeys.UPDATE_RAFT_VOTER) { // of KIP-853: voters are static, and the others know no such request
-                request.completion.complete(new RaftResponse.Inbound(request.correlationId(),
-                    RaftUtil.errorResponse(api, Errors.UNSUPPORTED_VERSION), request.destination()));
+                answer(request, RaftUtil.errorResponse(api, Errors.UNSUPPORTED_VERSION));
                 return;
             }
             sent.put(request.correlationId(), request);
             effects.addObject().put("send", request.destination().id()).put("correlation", request.correlationId())
                 .put("api", api.id).put("body", bytes(request.data(), api.latestVersion()));
-        }
-
-        @Override
-        public ListenerName listenerName() {
-            return LISTENER;
-        }
-    }
-
-    private final class Queue implements RaftMessageQueue {
-        @Override
-        public RaftMessage poll(long timeoutMs) {
-            pollTimeoutMs = timeoutMs;
-            return messages.poll();
-        }
-
-        @Override
-        public void add(RaftMessage message) {
-            messages.add(message);
-        }
-
-        @Override
-        public boolean isEmpty() {
-            return messages.isEmpty();
-        }
-
-        @Override
-        public void wakeup() {
         }
     }
 
