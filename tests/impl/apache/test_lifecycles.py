@@ -81,7 +81,7 @@ def test_a_broker_starts_by_a_reply_where_that_of_the_design_goes_by_its_image()
 @LONG
 @pytest.mark.parametrize("version", OTHERS)
 @pytest.mark.parametrize(("model", "depth"), [("membership", 11), ("lifecycle", 8), ("restarts", 11)], ids=str)
-def test_the_class_in_scala_conforms_as_far_as_it_is_driven(version: str, model: str, depth: int) -> None:
+def test_those_of_other_releases_conform_as_far_as_they_are_driven(version: str, model: str, depth: int) -> None:
     skip_without(version)
     report = driven(model, {}, depth, version=version)
     assert (report.divergence, report.verdict) == (None, INCOMPLETE)
