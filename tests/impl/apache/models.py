@@ -42,13 +42,24 @@ def explored(model: str, version: str, seconds: float, lifecycles: bool, checkpo
         sys.executable, "-m", "checker", "conform", f"kraft/{model}", "--impl", released, "--setting", setting,
         "--jobs", "1", "--time-limit-s", str(seconds), "--json", "--quiet", *saving,
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True)
-    if not done.stdout:
-        return {"model": model, "verdict": NOT_DRIVEN, "reason": done.stderr.strip().removeprefix("error: ")}
-    found = json.loads(done.stdout)
+    told, errors = outputs_of(command)
+    if not told:
+        return {"model": model, "verdict": NOT_DRIVEN, "reason": errors.strip().removeprefix("error: ")}
+    found = json.loads(told)
     places = [row["place"] for row in found["divergence"] or ()]
     kept = ("verdict", "reason", "driven", "refusals", "probes", "pairs", "depth")
     return {"model": model, **{name: found[name] for name in kept}, "spec": found["spec"], "places": places}
+
+
+def outputs_of(command: Sequence[str]) -> tuple[str, str]:
+    """What a command writes. If this process is asked to stop, so is it."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while True:
+        try:
+            return process.communicate(timeout=1)
+        except subprocess.TimeoutExpired:
+            if stopping.asked():
+                process.terminate()
 
 
 def written(line: dict[str, Any]) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from checker.verdicts import CONFORMS, DIVERGES, INCOMPLETE
+from tests.cluster import stopping
 from tests.impl.apache import models
 
 EXPLORED = {
@@ -52,18 +54,24 @@ def test_what_was_explored_is_known(
 def test_what_was_not_explored_to_its_end_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[list[str]] = []
 
-    def run(command: list[str], **_options: object) -> SimpleNamespace:
+    def run(command: list[str]) -> tuple[str, str]:
         ran.append(command[command.index("--quiet") + 1 :])
         saved = Path(ran[-1][1])
         saved.mkdir(parents=True, exist_ok=True)
         (saved / "manifest.json").touch()
         line = EXPLORED if len(ran) == 1 else WHOLE
-        return SimpleNamespace(stdout=json.dumps({**line, "divergence": None}), stderr="")
+        return json.dumps({**line, "divergence": None}), ""
 
-    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.setattr(models, "outputs_of", run)
     monkeypatch.setattr(models, "missing", lambda _version: "")
     done, saved = str(tmp_path / "done.ndjson"), tmp_path / "saved"
     for _ in range(3):
         assert models.main(["--done", done, "--checkpoints", str(saved), "--release", "4.3.1", "quorum"]) == 0
     directory = str(saved / "apache-kafka-4.3.1" / "quorum")
     assert ran == [["--checkpoint", directory], ["--resume", directory]]
+
+
+def test_a_model_that_is_explored_ends_when_this_process_is_asked_to_stop() -> None:
+    with stopping.on_signals():
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert models.outputs_of(["sleep", "600"]) == ("", "")
