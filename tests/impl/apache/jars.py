@@ -16,3 +16,9 @@ def drives_a_release(why_long: str) -> list[pytest.MarkDecorator]:
         pytest.mark.long(why_long),
         pytest.mark.xdist_group("apache"),
     ]
+
+
+def skip_without(version: str) -> None:
+    """End a test that drives another release than the others where its jars are not there."""
+    if why := missing(version):
+        pytest.skip(why)

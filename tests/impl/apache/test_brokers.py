@@ -23,6 +23,7 @@ from impl.kraft.messages import BrokerHeartbeatResponse
 from impl.kraft.simulation.invariants import BrokenRuleError
 from impl.kraft.simulation.replicas import Replicas
 from impl.kraft.simulation.swarm import cluster_plan_of
+from tests.impl.apache.jars import skip_without
 from tests.impl.apache.simulated import VERSION, accepted, first_broken, negated
 from tests.impl.kraft.simulation.decided import RecordedCluster
 
@@ -102,8 +103,7 @@ def test_a_broker_that_is_told_nothing_stays_fenced(jvm: Jvm, monkeypatch: pytes
 @pytest.mark.long("a JVM")
 @pytest.mark.parametrize("version", [VERSION, "4.4.0"])
 def test_the_command_tells_how_many_are_broken(version: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if missing(version):
-        pytest.skip(missing(version))
+    skip_without(version)
     assert main([version, "--brokers", "--seeds", "1"]) == 0
     assert "1 runs, " in capsys.readouterr().out
 

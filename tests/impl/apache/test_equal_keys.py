@@ -16,13 +16,12 @@ from impl.adapters.apache_kafka.system import ApacheCore, ApacheUnderTest
 from impl.adapters.kraft.values import Comparable
 from impl.apache.controller import ApacheController
 from impl.apache.recording.record import setting_of
-from impl.apache.release import missing
 from impl.kraft.controller import ControllerSettings, Timer
 from impl.kraft.effects import Effects
 from impl.kraft.messages import BrokerHeartbeatRequest, Request
 from impl.kraft.snapshot import Snapshot
 from tests.conform.alike import Alike
-from tests.impl.apache.jars import drives_a_release
+from tests.impl.apache.jars import drives_a_release, skip_without
 from tests.impl.apache.simulated import VERSION
 
 pytestmark = drives_a_release("a JVM, and every implementation of a key in it")
@@ -45,8 +44,7 @@ def departures(model: str, changes: dict[str, str], system: Any, version: str = 
 @pytest.mark.parametrize("version", [VERSION, "3.9.2"])
 @pytest.mark.parametrize(("model", "changes"), MODELS, ids=[name for name, _ in MODELS])
 def test_implementations_with_equal_keys_do_the_same(model: str, changes: dict[str, str], version: str) -> None:
-    if missing(version):
-        pytest.skip(missing(version))
+    skip_without(version)
     assert departures(model, changes, load_system(f"apache-kafka:{version}"), version) == []
 
 

@@ -22,6 +22,7 @@ from impl.kraft.broker.timers import Due
 from impl.kraft.effects import Effects, Send
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationResponse
+from tests.impl.apache.jars import skip_without
 
 VERSION = "4.3.1"
 OLDER = ("3.9.2", "4.0.2", "4.1.2", "4.2.1")
@@ -85,11 +86,6 @@ def test_those_of_other_releases_conform_as_far_as_they_are_driven(version: str,
     skip_without(version)
     report = driven(model, {}, depth, version=version)
     assert (report.divergence, report.verdict) == (None, INCOMPLETE)
-
-
-def skip_without(version: str) -> None:
-    if missing(version):
-        pytest.skip(missing(version))
 
 
 class Impatient(KeptLifecycle):

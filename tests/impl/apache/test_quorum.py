@@ -15,6 +15,7 @@ from impl.apache.simulation import main
 from impl.apache.voters import FlushNow, KafkaVoter, jvm_of_voters
 from impl.kraft.raft.effects import AppendToLog, Persist
 from impl.kraft.simulation.recording import Recording
+from tests.impl.apache.jars import skip_without
 from tests.impl.apache.simulated import VERSION, first_broken, negated
 from tests.impl.kraft.simulation.judging import judged
 
@@ -41,8 +42,7 @@ def test_runs_keep_the_rules_and_are_behaviours_of_the_page(jvm: Jvm, mixed: boo
 @pytest.mark.parametrize("mixed", [False, True], ids=["of Kafka", "mixed"])
 def test_so_do_runs_of_other_releases(version: str, mixed: bool) -> None:
     """Those before speak older versions of the requests, which ours speak with them."""
-    if missing(version):
-        pytest.skip(missing(version))
+    skip_without(version)
     with closing(jvm_of_voters(version)) as other:
         keep_the_rules(other, mixed)
 

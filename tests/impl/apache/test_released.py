@@ -24,6 +24,7 @@ from impl.kraft.controller import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationRequest
 from impl.kraft.records import SupportedFeature
+from tests.impl.apache.jars import skip_without
 
 VERSION = "4.3.1"
 SETTING = "kafka_4_3_controller"
@@ -136,8 +137,7 @@ def test_other_releases_do_what_their_settings_say(
     version: str, setting: str, model: str, changes: dict[str, object], steps: int
 ) -> None:
     """As far as the switches of the settings are told from their opposites."""
-    if missing(version):
-        pytest.skip(missing(version))
+    skip_without(version)
     found = {}
     for named in (setting, SETTING):
         bound = load(f"kraft/{model}", {name: str(value) for name, value in changes.items()}, named)
@@ -167,8 +167,7 @@ def test_other_releases_do_what_their_settings_say(
 def test_what_3_9_does_and_does_otherwise(model: str, changes: dict[str, object], step: int | None) -> None:
     """Each switch in which its setting is not that of 4.3, or of `shipped`, is told from its opposite."""
     version, setting = OTHERS[0]
-    if missing(version):
-        pytest.skip(missing(version))
+    skip_without(version)
     bound = load(f"kraft/{model}", {name: str(value) for name, value in changes.items()}, setting)
     depth = step or {"lifecycle": 10, "unregistration": 6}[model]
     report = conform(bound, load_system(f"apache-kafka:{version}"), version, ConformOptions(max_depth=depth))
@@ -179,8 +178,7 @@ def test_what_3_9_does_and_does_otherwise(model: str, changes: dict[str, object]
 @pytest.mark.xdist_group("apache")
 @pytest.mark.parametrize(("version", "starts"), [("4.0.2", True), ("4.1.2", False)])
 def test_4_0_starts_leases_of_fenced_brokers_after_a_failover(version: str, starts: bool) -> None:
-    if missing(version):
-        pytest.skip(missing(version))
+    skip_without(version)
     found = {}
     for setting in ("kafka_4_0_controller", "kafka_4_1_controller"):
         system = load_system(f"apache-kafka:{version}")
