@@ -92,7 +92,8 @@ class ApacheController:
     Kafka has one timer for all leases, which is due at any time; here each lease has one that is.
 
     committed, speculative: replays of the log, of what is committed and of all of it. state: in the JVM.
-    fenced_have_leases: before 4.0, who is fenced has none.
+    fenced_have_leases: before 4.0, who is fenced has none. loaded: the snapshot that it has begun with, whose last
+    offset it takes for that of all registrations in it (ClusterControlManager.replay).
     """
 
     IS_KAFKAS = True
@@ -107,6 +108,7 @@ class ApacheController:
         self._calls: dict[int, tuple[int, type[Request]]] = {}  # those that wait, by a number that no other has
         self._pending: deque[Batch] = deque()
         self._committed_offsets = self._offsets = Offsets()
+        self.loaded: Snapshot | None = None
         self.state = jvm(version).first(
             {
                 "kind": "create",
@@ -223,6 +225,7 @@ class ApacheController:
 
     def load(self, snapshot: Snapshot) -> None:
         """A standby with an empty log takes over a snapshot."""
+        self.loaded = snapshot
         self.committed = self.speculative = load_snapshot(snapshot)
         records = batch_json(Batch(0, snapshot.epoch, snapshot.records), begins_epoch=False)
         load = {"kind": "load", "nowMs": 0, "offset": snapshot.offset, "batch": records}

@@ -124,6 +124,9 @@ class Design:
     """A controller that renounces goes back to what is committed. Kafka's goes back to the snapshot that it has loaded,
     where that is one record less, for it takes the snapshot's end for the last offset that the snapshot has
     (OffsetControlManager.endLoadSnapshot)."""
+    snapshot_keeps_offsets: bool = True
+    """A controller that has loaded a snapshot knows where in the log each broker registered. Kafka's takes its end for
+    that: a fenced broker has to apply all that is in it before it is unfenced (ClusterControlManager.replay)."""
     own_image_ends_start: bool = True
     """A broker leaves STARTING once its own image has what is committed. Kafka's does once a heartbeat's reply says
     that it has caught up with its registration (BrokerLifecycleManager.BrokerHeartbeatResponseEvent.run)."""
@@ -379,6 +382,7 @@ KAFKA_3_9 = {
     "fences_once": False,
     "finds_uncommitted_topics": False,
     "keeps_record_behind_snapshot": False,
+    "snapshot_keeps_offsets": False,
     "own_image_ends_start": False,
 }
 """Apache Kafka 3.9, as far as the released controller of 3.9.2 was driven (docs/apache-kafka.md)."""
@@ -398,6 +402,7 @@ KAFKA_4_3 = {
     "fences_once": False,
     "finds_uncommitted_topics": False,
     "keeps_record_behind_snapshot": False,
+    "snapshot_keeps_offsets": False,
     "own_image_ends_start": False,
     "kafka_19975": True,
     "removed_addition_is_dropped": False,

@@ -11,7 +11,9 @@ IsCaughtUp (only a reply that says so reaches a broker that starts), and fetch r
 
 from __future__ import annotations
 
-from checker.lang import Option, Set, message
+from typing import Annotated
+
+from checker.lang import Nat, Option, Set, message
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,
@@ -24,7 +26,11 @@ from spec.kraft.types import (
     TopicId,
     TopicPartition,
     Voter,
+    snapshot_end_counts,
 )
+
+# With 1, an image lacks something of the snapshot that a controller has loaded, where that counts.
+Lack = Annotated[int, Nat(lambda: 1 if snapshot_end_counts() else 0)]
 
 
 @message
@@ -50,7 +56,8 @@ class Heartbeat:
     """BrokerHeartbeatRequest.
 
     CurrentMetadataOffset is split by what it is compared with. `caught_up`: it is at or past the broker's own
-    registration. `applied`: how far it reaches among the offsets of controlled shutdowns.
+    registration. `applied`: how far it reaches among the offsets of controlled shutdowns. `lacks`: it is before the end
+    of the snapshot that the controller it goes to has that registration from.
     """
 
     sender: Process
@@ -59,6 +66,7 @@ class Heartbeat:
     want_shut_down: bool
     caught_up: bool
     applied: Option[MetadataOffset]
+    lacks: Lack
     late: bool
     to: Voter
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from checker.lang import AtMost, Map, Nat, Option, Seq, Set, message, record
 from spec.kraft.design import Design
-from spec.kraft.messages import AlterIsrReply, LifecycleReply
+from spec.kraft.messages import AlterIsrReply, Lack, LifecycleReply
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,
@@ -22,6 +22,7 @@ from spec.kraft.types import (
     TopicId,
     TopicPartition,
     Voter,
+    snapshot_end_counts,
 )
 
 
@@ -90,6 +91,10 @@ class Listing:
 Listings = Annotated[Seq[Listing], AtMost(lambda: Design.metadata_responses)]
 Lag = Annotated[int, Nat(lambda: 2 * Design.previous_images)]  # 2 stands for more, too
 
+# How far an image reaches, where that counts: 2 has all that is committed, 1 all that is in the newest snapshot.
+Reach = Annotated[int, Nat(lambda: 2 if snapshot_end_counts() else 0)]
+Lacks = Map[Voter, Lack]
+
 
 @record
 class BrokerProcess:
@@ -105,6 +110,8 @@ class BrokerProcess:
     caught_up: bool  # its metadata image reaches its own registration record
     applied: Option[MetadataOffset]  # the offset that its metadata image reaches
     lag: Lag  # batches that are committed and that its metadata image lacks, where previous images are modelled
+    reach: Reach
+    lacks: Lacks  # of the controllers that have its registration from a snapshot
     listing: Listings  # one, once it has metadata, where clients ask for it
     replicas: Map[TopicPartition, Replica]
 
@@ -156,6 +163,16 @@ def at_once() -> Deferral:
     return Map({voter: 0 for voter in Voter})
 
 
+def up_to_date() -> Reach:
+    """An image that has all that is committed."""
+    return 2 if snapshot_end_counts() else 0
+
+
+def nothing_lacking() -> Lacks:
+    """An image that has all that is in any snapshot."""
+    return Map({voter: 0 for voter in Voter})
+
+
 def is_deferred(deferral: Deferral) -> bool:
     """A controller has answered, but the reply waits there for what is not committed yet."""
     return any(deferral[voter] > 0 for voter in Voter)
@@ -184,6 +201,8 @@ def stopped(disk: Disk) -> BrokerProcess:
         caught_up=False,
         applied=None,
         lag=0,
+        reach=0,
+        lacks=nothing_lacking(),
         listing=(),
         replicas=disk,
     )
@@ -202,6 +221,8 @@ def running(epoch: BrokerEpoch, disk: Disk) -> BrokerProcess:
         caught_up=True,
         applied=None,
         lag=0,
+        reach=up_to_date(),
+        lacks=nothing_lacking(),
         listing=(),
         replicas=disk,
     )

@@ -14,6 +14,11 @@ from checker.lang import Identity, Ordinal
 from spec.kraft.design import Design
 
 
+def snapshot_end_counts() -> bool:
+    """Brokers are unfenced by whether they have applied all that is in a snapshot."""
+    return Design.snapshots > 0 and not Design.snapshot_keeps_offsets
+
+
 class Voter(Identity, size=lambda: Design.controllers, label="controller"):
     """A controller of the metadata quorum."""
 

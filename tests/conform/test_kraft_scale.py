@@ -191,7 +191,7 @@ class LargeCluster(RuleBasedStateMachine):
         reached = [mark for at, mark in self.marks if at <= offset]
         request = sent(
             sender=types.Broker(id_), broker_epoch=held.broker_epoch, want_fence=fence, want_shut_down=stop,
-            caught_up=offset >= epoch, applied=reached[-1] if reached else None,
+            caught_up=offset >= epoch, applied=reached[-1] if reached else None, lacks=0,
         )  # fmt: skip
         broker = types.Broker(id_)
         decided = shutdown.next_broker_state(self.spec.controller, held, broker, request)

@@ -43,6 +43,7 @@ NO_GUARDS = {
     "finds_uncommitted_topics",
     "removed_keep_order",
     "own_image_ends_start",
+    "snapshot_keeps_offsets",
 }
 """Off, a broker is unfenced, shuts down or recovers later, replicas are sorted, a batch is written that changes
 nothing, or a topic cannot be deleted yet, and nothing breaks: Kafka has it so."""

@@ -9,7 +9,7 @@ from uuid import UUID
 from checker.conform.graph import Elsewhere, Graph, LeftOut, Rules, plain
 from checker.conform.system import Ordinal, Receiver, Structure
 from impl.adapters.kraft.cluster import LIKENESS, SESSION_TIMEOUT_MS, Cluster, ControllerHost
-from impl.adapters.kraft.core import ControllerCore, PythonCore, amended
+from impl.adapters.kraft.core import ControllerCore, PythonCore, amended, loaded
 from impl.adapters.kraft.epoch_history import EpochHistory
 from impl.adapters.kraft.observed import controller_epoch
 from impl.adapters.kraft.probes import receivers
@@ -39,8 +39,9 @@ def meaning(number: Number, host: ControllerHost, history: EpochHistory, context
         return history.reached(context.marks, value)
     if value < 0:
         return value
-    if kind == "registration offset" and context.has_snapshots:
-        return None  # only heartbeats go by it, and none are driven there: see `lacks`
+    snapshot = loaded(host.core)
+    if kind == "registration offset" and snapshot is not None and value == snapshot.offset:
+        return "where the snapshot ends"
     if kind == "registration offset" and value in amended(host.core).values():
         return history.offset(value)
     if kind == "registration offset":
@@ -123,6 +124,7 @@ class ApacheCore:
             "speculative": REPLAYED,
             "epoch": Elsewhere("the state in the JVM"),
             "waiting": Elsewhere("the key of the cluster, with the senders that wait"),
+            "loaded": Elsewhere("what is observed of processes, and of heartbeats under way"),
             "_calls": LeftOut("empty once a call is answered"),
             "_committed_offsets": LeftOut("offsets of the log, by which it reads what brokers report"),
             "_offsets": LeftOut("the same of all that it has written"),
@@ -185,8 +187,6 @@ class MixedCore(ApacheCore):
 class ApacheUnderTest(KraftUnderTest):
     """A released controller as `checker.conform.system.System` asks for it.
 
-    A snapshot has one offset, and a controller that has loaded one takes it for that of each registration: a fenced
-    broker has to apply all of it before it is unfenced (ClusterControlManager.replay). The spec has no such offset.
     One that is deposed may forget a committed record (OffsetControlManager.endLoadSnapshot): what it knows is no
     replay of the log any more, as which it is read here.
     """
@@ -195,11 +195,8 @@ class ApacheUnderTest(KraftUnderTest):
         has_snapshots = constants.get("snapshots", 0) > 0 and "load_snapshot" in actions
         if has_snapshots and constants.get("max_failovers", 0) > 1:
             return "a controller that is deposed may forget the record behind its snapshot: --set max_failovers=1"
-        if has_snapshots and "handle_heartbeat" in actions:
-            return (
-                "no heartbeat is driven behind a snapshot, for Kafka takes all its registrations to be where it ends: "
-                "--set snapshots=0"
-            )
+        if has_snapshots and "handle_heartbeat" in actions and isinstance(self._core, MixedCore):
+            return "behind a snapshot, Kafka's controllers and ours unfence brokers at other offsets: --set snapshots=0"
         return super().lacks(constants, actions)
 
     def receivers(

@@ -15,7 +15,7 @@ from uuid import UUID
 from checker.conform.graph import Graph
 from checker.conform.system import Structure
 from impl.adapters.kraft import times
-from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core, is_kafkas
+from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core, is_kafkas, loaded
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
 from impl.adapters.kraft.values import FIRST, Comparable, Remembering, digest, recalled, replace, without_memory
 from impl.adapters.kraft.views import ProcessView
@@ -96,6 +96,11 @@ class Shape:
         """A registration may end while the cluster runs, and another one take its place."""
         return any(self.limits.get(name, 0) > 0 for name in ENDS_REGISTRATIONS)
 
+    @property
+    def snapshot_end_counts(self) -> bool:
+        """Controllers take the end of a snapshot that they have loaded for where its registrations are."""
+        return self.limits.get("snapshots", 0) > 0 and not self.limits.get("snapshot_keeps_offsets", True)
+
     def controller_settings(self) -> ControllerSettings:
         return ControllerSettings(
             cluster_id=CLUSTER_ID,
@@ -138,7 +143,8 @@ class Host(Comparable):
 class Envelope(Host):
     """A request under way. incarnation: of the process that sent it; late: its sender has given its connection up.
 
-    added: whom an AlterPartitionRequest adds to the ISR that its leader knows.
+    added: whom an AlterPartitionRequest adds to the ISR that its leader knows. lacks: as in
+    `HeartbeatView`, when it was sent.
     """
 
     sender: int
@@ -147,6 +153,7 @@ class Envelope(Host):
     request: LifecycleRequest | AlterPartitionRequest
     late: bool = False
     added: int | None = None
+    lacks: int = 0
 
     @property
     def about(self) -> PartitionKey | None:
@@ -288,14 +295,14 @@ class Removal:
 
 
 class Lens:
-    """A way to read hosts: by these marks and this history. Its attributes are keys of what was read so."""
+    """A way to read hosts: by these marks, history and snapshots. Its attributes are keys of what was read so."""
 
     def __init__(self) -> None:
         self.view, self.hidden = object(), object()
 
 
 @recalled
-def lens(history: EpochHistory, marks: tuple[int, ...]) -> Lens:
+def lens(history: EpochHistory, marks: tuple[int, ...], ends: tuple[int, ...]) -> Lens:
     return Lens()
 
 
@@ -352,7 +359,16 @@ class Cluster:
     @property
     def lens(self) -> Lens:
         """The way to read the hosts of this cluster."""
-        return lens(self.history, self.marks)
+        return lens(self.history, self.marks, self.ends)
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The last offsets of the newest snapshot and of those that controllers have loaded, where they count."""
+        if not self.shape.snapshot_end_counts:
+            return ()
+        newest = None if self.snapshot is None else self.snapshot.snapshot
+        held = newest, *[loaded(host.core) for host in self.controllers]
+        return tuple([-1 if snapshot is None else snapshot.offset for snapshot in held])
 
     def with_controller(self, voter: int, host: ControllerHost) -> Cluster:
         return replace(self, controllers=put(self.controllers, voter, host.alike()))

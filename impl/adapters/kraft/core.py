@@ -30,7 +30,7 @@ from impl.kraft.effects import Effects
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, PartitionKey, Registration
 from impl.kraft.messages import Request
-from impl.kraft.records import Batch
+from impl.kraft.records import Batch, RegisterBrokerRecord
 from impl.kraft.snapshot import Snapshot
 
 
@@ -84,6 +84,11 @@ def fenced_have_leases(core: ControllerCore) -> bool:
     return getattr(core, "fenced_have_leases", False)
 
 
+def loaded(core: ControllerCore) -> Snapshot | None:
+    """The snapshot that a controller has begun with, if it takes its end for where the registrations in it are."""
+    return getattr(core, "loaded", None)
+
+
 def amended(core: ControllerCore) -> Mapping[int, int]:
     """By the id of a broker that has to apply an amended registration, the offset of that."""
     return getattr(core, "amended", {})
@@ -94,7 +99,17 @@ def applied_from(core: ControllerCore, broker_id: int, broker_epoch: int) -> int
     held = core.speculative.registrations.get(broker_id)
     if held is None or held.broker_epoch != broker_epoch:
         return broker_epoch  # another one has its place by now
-    return amended(core).get(broker_id, broker_epoch)
+    return max(amended(core).get(broker_id, broker_epoch), end_of_snapshot_with(core, broker_id, held.incarnation_id))
+
+
+def end_of_snapshot_with(core: ControllerCore, broker_id: int, incarnation: UUID) -> int:
+    """The last offset of the snapshot that a controller has this registration from; -1 where it has it from none."""
+    snapshot = loaded(core)
+    if snapshot is None:
+        return -1
+    registered = [one for one in snapshot.records if isinstance(one, RegisterBrokerRecord)]
+    is_in_it = any((one.broker_id, one.incarnation_id) == (broker_id, incarnation) for one in registered)
+    return snapshot.offset if is_in_it else -1
 
 
 def starts_by_reply(core: BrokerCore) -> bool:

@@ -198,6 +198,8 @@ def process(one: Any) -> ProcessView:
         wants_fence=one.wants_fence,
         caught_up=one.caught_up,
         applied=optional(one.applied) if one.caught_up else None,
+        reach=one.reach,
+        lacks=tuple(one.lacks.values()),
         replicas=tuple(replica(p, held) for p, held in one.replicas.items()),
     )
 
@@ -272,6 +274,7 @@ def lifecycle_request(request: Any) -> RegisterView | HeartbeatView:
         offline_log_dirs=(),
         caught_up=request.caught_up,
         applied=optional(request.applied) if request.caught_up else None,
+        lacks=request.lacks,
         late=request.late,
         to=request.to.index,
     )

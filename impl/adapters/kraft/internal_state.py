@@ -67,8 +67,8 @@ def graph_of(core: type[Core]) -> Graph:
 
 def read(cluster: Cluster, value: object) -> Hashable:
     shape = cluster.shape
-    listens, has_snapshots = (shape.limits.get(name, 0) > 0 for name in ("metadata_responses", "snapshots"))
-    context = Context(cluster.history, cluster.marks, listens, shape.rivals, shape.registers_anew, has_snapshots)
+    listens = shape.limits.get("metadata_responses", 0) > 0
+    context = Context(cluster.history, cluster.marks, listens, shape.rivals, shape.registers_anew)
     return graph_of(type(shape.core)).read(value, context)
 
 

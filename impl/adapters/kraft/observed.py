@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
+from uuid import UUID
 
 from checker.conform.system import Ordinal
 from impl.adapters.kraft.cluster import (
@@ -23,7 +24,7 @@ from impl.adapters.kraft.cluster import (
     put,
     rack,
 )
-from impl.adapters.kraft.core import BrokerCore, fenced_have_leases
+from impl.adapters.kraft.core import BrokerCore, end_of_snapshot_with, fenced_have_leases
 from impl.adapters.kraft.epoch_history import EpochHistory, Marks, topic_number
 from impl.adapters.kraft.epoch_history import replayed as replays
 from impl.adapters.kraft.values import recalled
@@ -279,9 +280,11 @@ def view_of_process(cluster: Cluster, host: ProcessHost) -> ProcessView:
             wants_fence=False,
             caught_up=False,
             applied=None,
+            reach=0,
+            lacks=(0,) * len(cluster.controllers),
             replicas=tuple(left(host, p) for p in range(shape.partitions)),
         )
-    epoch = core.broker_epoch
+    epoch, id_, voters = core.broker_epoch, core.broker_id, range(len(cluster.controllers))
     caught_up = epoch is not None and core.applied_offset >= epoch
     return ProcessView(
         state=core.state.name,
@@ -292,8 +295,24 @@ def view_of_process(cluster: Cluster, host: ProcessHost) -> ProcessView:
         wants_fence=core.lifecycle.wants_fence,
         caught_up=caught_up,
         applied=history.reached(cluster.marks, core.applied_offset) if caught_up else None,
+        reach=reach(cluster, core.applied_offset),
+        lacks=tuple(lack(cluster, voter, id_, core.lifecycle.incarnation_id, core.applied_offset) for voter in voters),
         replicas=tuple(replica(history, host, core, p) for p in range(shape.partitions)),
     )
+
+
+def reach(cluster: Cluster, offset: int) -> int:
+    """How far an image reaches, where that counts."""
+    if not cluster.shape.snapshot_end_counts:
+        return 0
+    if offset >= cluster.committed.offset:
+        return 2
+    return int(cluster.snapshot is not None and offset >= cluster.snapshot.snapshot.offset)
+
+
+def lack(cluster: Cluster, voter: int, broker_id: int, incarnation: UUID, offset: int) -> int:
+    """1 where a controller has a registration from a snapshot of which an image up to this offset lacks something."""
+    return int(offset < end_of_snapshot_with(cluster.controllers[voter].core, broker_id, incarnation))
 
 
 def reply(history: EpochHistory, answer: Answer) -> RegisterReplyView | HeartbeatReplyView:
@@ -388,7 +407,8 @@ def lifecycle_view(cluster: Cluster, envelope: Envelope) -> RegisterView | Heart
         described = is_described(cluster.shape.node_ids[envelope.sender], request)
         return RegisterView(envelope.sender, incarnation, envelope.late, envelope.to, described)
     assert isinstance(request, BrokerHeartbeatRequest)
-    caught_up = request.current_metadata_offset >= request.broker_epoch
+    offset = request.current_metadata_offset
+    caught_up = offset >= request.broker_epoch
     return HeartbeatView(
         sender=envelope.sender,
         is_own=request.broker_id == cluster.shape.node_ids[envelope.sender],
@@ -397,7 +417,8 @@ def lifecycle_view(cluster: Cluster, envelope: Envelope) -> RegisterView | Heart
         want_shut_down=request.want_shut_down,
         offline_log_dirs=request.offline_log_dirs,
         caught_up=caught_up,
-        applied=history.reached(cluster.marks, request.current_metadata_offset) if caught_up else None,
+        applied=history.reached(cluster.marks, offset) if caught_up else None,
+        lacks=envelope.lacks,
         late=envelope.late,
         to=envelope.to,
     )

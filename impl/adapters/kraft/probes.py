@@ -24,7 +24,7 @@ from impl.adapters.kraft.cluster import (
     incarnation_id,
     registration_request,
 )
-from impl.adapters.kraft.core import amended
+from impl.adapters.kraft.core import amended, loaded
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.values import replace
 from impl.adapters.kraft.views import LeadershipView, ProcessView, ReplicaView
@@ -210,6 +210,7 @@ class Probing:
         stopped, recovery = self.stopped[self.place(number)], self.classes["BrokerState"]["RECOVERY"]
         made = changed(stopped, state=recovery, wants_fence=True, **fields)
         view = view if view.replicas else view._replace(replicas=(NO_REPLICA,) * self.cluster.shape.partitions)
+        view = view._replace(lacks=(0,) * len(self.cluster.controllers))
         return made, ProcessHost(stand_in=view)
 
     @cached_property
@@ -229,6 +230,8 @@ class Probing:
             wants_fence=False,
             caught_up=False,
             applied=None,
+            reach=0,
+            lacks=type(one.lacks)(dict.fromkeys(one.lacks, 0)),
             listing=(),
             replicas=type(one.replicas)({p: unassigned(held) for p, held in one.replicas.items()}),
         )
@@ -279,8 +282,15 @@ class Probing:
 
     def reaches(self, epoch: Pair) -> list[int]:
         """Offsets to report: the last one that is too low for what somebody waits for, the first that is not."""
-        waited_for = {epoch.own, *self.offsets()}
+        snapshot = loaded(self.host.core)
+        waited_for = {epoch.own, *self.offsets(), *([] if snapshot is None else [snapshot.offset])}
         return sorted({offset - 1 for offset in waited_for} | waited_for | {self.image.offset})
+
+    def lack(self, number: int, epoch: Pair, reached: int) -> int:
+        held = self.image.registrations.get(number)
+        if held is None or held.broker_epoch != epoch.own:
+            return 0
+        return observed.lack(self.cluster, self.number, number, held.incarnation_id, reached)
 
     def heartbeat(self, number: int, epoch: Pair, fence: bool, stop: bool, reached: int) -> Probe:
         marks = [offset for offset in sorted(self.offsets()) if offset <= reached]
@@ -291,6 +301,7 @@ class Probing:
             want_shut_down=stop,
             caught_up=reached >= epoch.own,
             applied=self.offsets()[marks[-1]] if marks else None,
+            lacks=self.lack(number, epoch, reached),
             late=False,
             to=self.voter(),
         )
@@ -470,6 +481,8 @@ def shown(**fields: Any) -> ProcessView:
         wants_fence=True,
         caught_up=False,
         applied=None,
+        reach=0,
+        lacks=(),
         replicas=(),
     )
     return view._replace(**fields)

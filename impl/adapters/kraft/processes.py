@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checker.conform.system import Refusal
-from impl.adapters.kraft import reply_rules
+from impl.adapters.kraft import observed, reply_rules
 from impl.adapters.kraft.cluster import Answer, Cluster, ControllerHost, Envelope, Log, ProcessHost, Shape, put
 from impl.adapters.kraft.core import BrokerCore
 from impl.adapters.kraft.running import (
@@ -97,7 +97,18 @@ def send_lifecycle(cluster: Cluster, place: int, kind: type) -> Cluster | Refusa
     if isinstance(found, Refusal):
         return found
     host, envelope = found
+    request = envelope.request
+    if isinstance(request, BrokerHeartbeatRequest):
+        offset = request.current_metadata_offset
+        if observed.lack(cluster, envelope.to, request.broker_id, envelope.incarnation, offset):
+            envelope = lacking(envelope)
     return replace(cluster.with_process(place, host), lifecycle=(*cluster.lifecycle, envelope))
+
+
+@recalled
+def lacking(envelope: Envelope) -> Envelope:
+    """A heartbeat of an image that lacks something of its controller's snapshot."""
+    return replace(envelope, lacks=1)
 
 
 @recalled

@@ -49,7 +49,6 @@ class Context:
     """marks: offsets of the metadata log that somebody waits for. listens: clients ask brokers for metadata.
 
     rivals: brokers of which two processes may run at a time. registers_anew: a registration may take another's place.
-    has_snapshots: controllers write and load them.
     """
 
     history: EpochHistory
@@ -57,7 +56,6 @@ class Context:
     listens: bool
     rivals: frozenset[int]
     registers_anew: bool
-    has_snapshots: bool
 
 
 # Ordinals.

@@ -98,6 +98,8 @@ class RegisterView(NamedTuple):
 class HeartbeatView(NamedTuple):
     """caught_up, applied: what the metadata offset in it reaches. offline_log_dirs: none has failed, in the spec.
 
+    lacks: with 1, it is before the end of the snapshot that the controller it goes to has the registration from.
+
     is_own: the broker id in it is its sender's.
     """
 
@@ -109,6 +111,7 @@ class HeartbeatView(NamedTuple):
     offline_log_dirs: tuple[UUID, ...]
     caught_up: bool
     applied: Ordinal | None
+    lacks: int
     late: bool
     to: int
 
@@ -175,7 +178,11 @@ class ReplicaView(NamedTuple):
 
 
 class ProcessView(NamedTuple):
-    """incarnation: until the process knows its broker epoch."""
+    """incarnation: until the process knows its broker epoch.
+
+    reach: 2 has all that is committed, 1 all that is in the newest snapshot. lacks: by controller, with 1 something of
+    the snapshot that this one has the registration from. Both are 0 where that does not count.
+    """
 
     state: str
     incarnation: Ordinal | None
@@ -185,6 +192,8 @@ class ProcessView(NamedTuple):
     wants_fence: bool
     caught_up: bool
     applied: Ordinal | None
+    reach: int
+    lacks: tuple[int, ...]
     replicas: tuple[ReplicaView, ...]
 
 

@@ -26,8 +26,10 @@ from spec.kraft.processes import (
     disk,
     is_alive,
     is_deferred,
+    nothing_lacking,
     stopped,
     unassigned,
+    up_to_date,
 )
 from spec.kraft.state import Cluster, Service, another_is_alive, committed, lifecycle_exchanges
 from spec.kraft.types import Broker, BrokerState, Error, Incarnation, Process, TopicId, TopicPartition, node_id
@@ -115,7 +117,15 @@ def send_heartbeat(s: Cluster, process: Process) -> None:
     require(not any(isinstance(m, Heartbeat) and m.broker_epoch == epoch and not m.late for m in s.lifecycle))
     stops = broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
     heartbeat = Heartbeat(
-        process, epoch, broker.wants_fence, stops, broker.caught_up, broker.applied, late=False, to=broker.controller
+        process,
+        epoch,
+        broker.wants_fence,
+        stops,
+        broker.caught_up,
+        broker.applied,
+        broker.lacks[broker.controller],
+        late=False,
+        to=broker.controller,
     )
     s.lifecycle = s.lifecycle.add(heartbeat)
 
@@ -274,6 +284,8 @@ def with_image(s: Cluster, process: Process, image: Metadata, caught_up: bool, l
         caught_up=caught_up,
         applied=image.offset,
         lag=lag,
+        reach=up_to_date() if caught_up else 0,
+        lacks=nothing_lacking() if caught_up else broker.lacks,
         listing=listing_of(image),
         replicas=Map({p: assigned(s, process, image, p) for p in TopicPartition}),
     )

@@ -84,11 +84,12 @@ def without_reply_of(replica: Replica, voters: Set[Voter]) -> Replica:
     return replace(replica, leadership=replace(replica.leadership, reply=None), deferral=at_once())
 
 
-def process_after_commit(process: BrokerProcess, voter: Voter) -> BrokerProcess:
-    """A process once one more batch of a controller's log is committed."""
+def process_after_commit(process: BrokerProcess, voter: Voter, has_snapshot: bool) -> BrokerProcess:
+    """A process once one more batch of a controller's log is committed. has_snapshot: there is one, and it is older."""
     return replace(
         process,
         lag=min(process.lag + 1, 2) if Design.previous_images > 0 and is_alive(process) else 0,
+        reach=process.reach if process.reach < 2 else 1 if has_snapshot else 0,
         deferral=one_less(process.deferral, voter),
         replicas=Map({p: replica_after_commit(process.replicas[p], voter) for p in TopicPartition}),
     )
@@ -304,7 +305,7 @@ def commit_batch(s: Cluster, leader: Voter) -> None:
     if len(s.snapshots) > 0:
         s.snapshots = (past_snapshot(s.snapshots[0], batch.delta),)
     for process in Process:
-        s.processes[process] = process_after_commit(s.processes[process], leader)
+        s.processes[process] = process_after_commit(s.processes[process], leader, len(s.snapshots) > 0)
     for voter in Voter:
         s.controllers[voter] = controller_after_commit(s.controllers[voter], batch, epoch, stable)
 

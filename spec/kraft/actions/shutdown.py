@@ -73,7 +73,11 @@ def may_be_unfenced(image: Metadata, registration: Registration, request: Heartb
 
 def reaches_registration(registration: Registration, request: Heartbeat) -> bool:
     """The image of a broker reaches its registration, as amended (Kafka: ReplicationControlManager, isCaughtUp)."""
-    return request.caught_up and all(has_applied(request.applied, offset) for offset in registration.amended)
+    return (
+        request.caught_up
+        and request.lacks == 0
+        and all(has_applied(request.applied, offset) for offset in registration.amended)
+    )
 
 
 def has_applied(applied: Option[MetadataOffset], offset: MetadataOffset) -> bool:

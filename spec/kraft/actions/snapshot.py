@@ -7,12 +7,14 @@ Leaves out: snapshots of brokers; a snapshot older than the newest; a standby th
 
 from __future__ import annotations
 
-from checker.lang import action, require
+from checker.lang import Option, action, require
 from spec.kraft.actions.quorum import is_raft_leader
 from spec.kraft.decisions.log import no_records, replayed
-from spec.kraft.metadata import Metadata, Snapshot, may_go_back
+from spec.kraft.messages import Lack
+from spec.kraft.metadata import Metadata, Registration, Snapshot, may_go_back
+from spec.kraft.processes import BrokerProcess
 from spec.kraft.state import Cluster, Controller, committed
-from spec.kraft.types import Role, Voter
+from spec.kraft.types import Process, Role, Voter, node_id, snapshot_end_counts
 
 
 def stable_image(s: Cluster, controller: Controller) -> Metadata:
@@ -30,6 +32,9 @@ def write_snapshot(s: Cluster, voter: Voter) -> None:
     controller = s.controllers[voter]
     require(controller.lags_since is None)
     s.snapshots = (Snapshot(image=stable_image(s, controller), since=no_records(), offsets_behind=0),)
+    if snapshot_end_counts():
+        for process in Process:
+            s.processes[process].reach = 2 if s.processes[process].reach == 2 else 0
 
 
 @action(
@@ -47,6 +52,19 @@ def load_snapshot(s: Cluster, voter: Voter) -> None:
     controller.image = replayed(snapshot.image, snapshot.since)
     controller.lags_since = None
     controller.goes_back_to = (snapshot.image,) if may_go_back() and snapshot.offsets_behind < 2 else ()
+    if snapshot_end_counts():
+        for process in Process:
+            s.processes[process].lacks[voter] = lack_of(
+                s.processes[process], snapshot.image.registrations[node_id(process)]
+            )
+
+
+def lack_of(process: BrokerProcess, registration: Option[Registration]) -> Lack:
+    """Whether a process has yet to apply all that is in the newest snapshot, which has this registration of its id."""
+    is_own = registration is not None and (
+        registration.broker_epoch == process.broker_epoch or registration.incarnation == process.incarnation
+    )
+    return 1 if is_own and process.reach == 0 else 0
 
 
 def has_source(s: Cluster, controller: Controller) -> bool:
