@@ -66,9 +66,9 @@ class Heartbeat:
     want_shut_down: bool
     caught_up: bool
     applied: Option[MetadataOffset]
-    lacks: Lack
     late: bool
     to: Voter
+    lacks: Lack
 
 
 @message

@@ -10,7 +10,15 @@ import pytest
 
 from checker.lang.loader import load
 from impl.adapters.kraft import SYSTEM
-from impl.adapters.kraft.cluster import Answer, Cluster, Envelope
+from impl.adapters.kraft.cluster import (
+    FEATURES,
+    Answer,
+    Cluster,
+    Envelope,
+    incarnation_id,
+    listeners,
+    rack,
+)
 from impl.adapters.kraft.core import ControllerCore, applied_from
 from impl.adapters.kraft.processes import with_answer, without_waiting
 from impl.adapters.kraft.reply_rules import ReplyError, look_at
@@ -23,14 +31,17 @@ from impl.kraft.messages import (
     BrokerHeartbeatResponse,
     IsrMember,
 )
+from impl.kraft.records import NoOpRecord, RegisterBrokerRecord
+from impl.kraft.snapshot import Snapshot
 
 CAUGHT_UP = BrokerHeartbeatResponse(ErrorCode.NONE, is_caught_up=True, is_fenced=False, should_shut_down=False)
 
 
-def core(broker_epoch: int, amended_at: int) -> ControllerCore:
-    """A controller with which broker 0 has registered, and again as the same incarnation."""
-    image = SimpleNamespace(registrations={0: SimpleNamespace(broker_epoch=broker_epoch)})
-    return cast(ControllerCore, SimpleNamespace(speculative=image, amended={0: amended_at}))
+def core(broker_epoch: int, amended_at: int, snapshot: Snapshot | None = None) -> ControllerCore:
+    """A controller with which broker 0 has registered, and again as the same incarnation. snapshot: it began with."""
+    registration = SimpleNamespace(broker_epoch=broker_epoch, incarnation_id=incarnation_id(0))
+    image = SimpleNamespace(registrations={0: registration})
+    return cast(ControllerCore, SimpleNamespace(speculative=image, amended={0: amended_at}, loaded=snapshot))
 
 
 def heartbeat(broker_epoch: int, offset: int) -> BrokerHeartbeatRequest:
@@ -42,6 +53,13 @@ def test_a_broker_has_to_apply_its_amended_registration() -> None:
     look_at(heartbeat(5, 8), CAUGHT_UP, core(5, 8))
     with pytest.raises(ReplyError, match="caught up from its own registration on"):
         look_at(heartbeat(5, 7), CAUGHT_UP, core(5, 8))
+
+
+@pytest.mark.parametrize(("incarnation", "offset"), [(0, 9), (1, 8)])
+def test_a_broker_has_to_apply_the_snapshot_that_it_is_registered_in(incarnation: int, offset: int) -> None:
+    """And not one in which another incarnation had its id."""
+    record = RegisterBrokerRecord(0, incarnation_id(incarnation), 5, listeners(0), FEATURES, rack(0))
+    assert applied_from(core(5, 8, Snapshot(9, 1, (NoOpRecord(), record))), 0, 5) == offset
 
 
 def test_a_reply_may_leave_once_another_incarnation_has_the_id() -> None:

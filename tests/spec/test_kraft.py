@@ -195,7 +195,7 @@ class TestRegistration:
 class TestHeartbeat:
     def handled(self, s: Cluster, epoch: int = 1, want_fence: bool = False, caught_up: bool = True) -> None:
         request = Heartbeat(
-            Process(1), BrokerEpoch(epoch), want_fence, False, caught_up, None, lacks=0, late=False, to=Voter(0)
+            Process(1), BrokerEpoch(epoch), want_fence, False, caught_up, None, late=False, to=Voter(0), lacks=0
         )
         s.lifecycle = Bag([request])
         controller.handle_heartbeat(s, ONLY, request)

@@ -51,7 +51,7 @@ def decided(
     """The decision of the controller on a heartbeat of `broker`."""
     epoch = registration_of(s, broker).broker_epoch
     request = Heartbeat(
-        Process(broker.index), epoch, fence, shut_down, caught_up, None, lacks=0, late=False, to=Voter(0)
+        Process(broker.index), epoch, fence, shut_down, caught_up, None, late=False, to=Voter(0), lacks=0
     )
     return shutdown.next_broker_state(controller_of(s), registration_of(s, broker), broker, request)
 

@@ -312,6 +312,8 @@ def reach(cluster: Cluster, offset: int) -> int:
 
 def lack(cluster: Cluster, voter: int, broker_id: int, incarnation: UUID, offset: int) -> int:
     """1 where a controller has a registration from a snapshot of which an image up to this offset lacks something."""
+    if not cluster.shape.snapshot_end_counts:
+        return 0
     return int(offset < end_of_snapshot_with(cluster.controllers[voter].core, broker_id, incarnation))
 
 

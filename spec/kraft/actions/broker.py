@@ -123,9 +123,9 @@ def send_heartbeat(s: Cluster, process: Process) -> None:
         stops,
         broker.caught_up,
         broker.applied,
-        broker.lacks[broker.controller],
         late=False,
         to=broker.controller,
+        lacks=broker.lacks[broker.controller],
     )
     s.lifecycle = s.lifecycle.add(heartbeat)
 

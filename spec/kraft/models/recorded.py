@@ -98,7 +98,7 @@ def ask_by_heartbeat(s: Cluster, process: Process) -> None:
     stops = broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
     applied = s.controllers[broker.controller].image.offset
     s.lifecycle = s.lifecycle.add(
-        Heartbeat(process, epoch, False, stops, True, applied, lacks=0, late=False, to=broker.controller)
+        Heartbeat(process, epoch, False, stops, True, applied, late=False, to=broker.controller, lacks=0)
     )
 
 
@@ -120,7 +120,7 @@ def send_heartbeat_as_heard(
     if reached is not None:
         applied = require_some(s.controllers[broker.controller].shutdowns[reached]).offset
     heartbeat = Heartbeat(
-        process, epoch, want_fence, want_shut_down, caught_up, applied, lacks=0, late=False, to=broker.controller
+        process, epoch, want_fence, want_shut_down, caught_up, applied, late=False, to=broker.controller, lacks=0
     )
     s.lifecycle = s.lifecycle.add(heartbeat)
 

@@ -16,7 +16,7 @@ from checker.conform.loading import load_system
 from checker.conform.system import SystemLostError
 from checker.lang.loader import load
 from checker.verdicts import DIVERGES, INCOMPLETE, VACUOUS
-from impl.adapters.apache_kafka.system import ApacheCore, ApacheUnderTest
+from impl.adapters.apache_kafka.system import ApacheCore, ApacheUnderTest, MixedCore
 from impl.apache.controller import ApacheController
 from impl.apache.jvm import jvm, jvm_of
 from impl.apache.release import classes, jars, missing, sources
@@ -64,7 +64,7 @@ def test_what_conforms(model: str, changes: dict[str, object], verdict: str, tra
 @pytest.mark.parametrize(
     "model",
     ["creation", "refusal", "failover_reassignment", "snapshot_reassignment", "unregistration", "failover_ends",
-     "failover_twins"],
+     "failover_twins", "snapshot"],
 )  # fmt: skip
 def test_several_released_controllers_conform_as_far_as_they_are_driven(model: str) -> None:
     """Answers wait for a commit, of brokers and of operators; snapshots are loaded, and brokers register anew."""
@@ -352,17 +352,18 @@ def test_a_release_that_is_not_there_gets_one_message(version: str, says: str) -
 
 
 @pytest.mark.parametrize(
-    ("constants", "actions", "says"),
+    ("core", "constants", "actions", "says"),
     [
-        ({"snapshots": 1, "max_failovers": 1}, ("load_snapshot", "handle_heartbeat"), "--set snapshots=0"),
-        ({"snapshots": 1, "max_failovers": 2}, ("load_snapshot", "delete_topic"), "--set max_failovers=1"),
-        ({"snapshots": 1, "max_failovers": 1}, ("load_snapshot", "delete_topic"), ""),
-        ({"snapshots": 0, "max_failovers": 2}, ("load_snapshot", "handle_heartbeat"), ""),
+        (MixedCore, {"snapshots": 1, "max_failovers": 1}, ("load_snapshot", "handle_heartbeat"), "--set snapshots=0"),
+        (MixedCore, {"snapshots": 1, "max_failovers": 1}, ("load_snapshot", "delete_topic"), ""),
+        (MixedCore, {"snapshots": 0, "max_failovers": 2}, ("load_snapshot", "handle_heartbeat"), ""),
+        (ApacheCore, {"snapshots": 1, "max_failovers": 2}, ("load_snapshot", "delete_topic"), "--set max_failovers=1"),
+        (ApacheCore, {"snapshots": 1, "max_failovers": 1}, ("load_snapshot", "handle_heartbeat"), ""),
     ],
 )
 def test_what_the_spec_does_not_say_of_snapshots_is_refused(
-    constants: dict[str, int], actions: tuple[str, ...], says: str
+    core: type[ApacheCore], constants: dict[str, int], actions: tuple[str, ...], says: str
 ) -> None:
     """Without a JVM: what its controllers are asked for decides."""
-    refusal = ApacheUnderTest.__new__(ApacheUnderTest).lacks({"max_crashes": 0, **constants}, actions)
+    refusal = ApacheUnderTest(core.__new__(core)).lacks({"max_crashes": 0, **constants}, actions)
     assert says in refusal and bool(says) == bool(refusal)
