@@ -15,7 +15,7 @@ from checker.lang.errors import SpecError
 from checker.lang.ir import EventKind
 from checker.reference.step import Reference, StepResult, step
 
-MOST_REMEMBERED = 1 << 12  # SUTs, with what they look like and their keys; beyond it all are forgotten
+MOST_REMEMBERED = 1 << 16  # SUTs, with what they look like and their keys; beyond it all are forgotten
 OTHERWISE = "the spec does it, and the implementation is elsewhere after it"
 CHANGED = "the spec refuses it, and the implementation does something"
 HIDDEN = "the spec refuses it, and the implementation does not show that it remembers something of it"

@@ -104,6 +104,7 @@ def test_what_only_several_controllers_show(model: str, switch: str, says: str) 
          "replicas"),
         ("stuck_reassignment", {"removed_keep_order": True, "max_crashes": 0, "max_reassignments": 2}, 3, "replicas"),
         ("reassignment", {"kafka_19975": False, "max_reassignments": 1}, 3, "replicas"),
+        ("snapshot", {"snapshot_keeps_offsets": True}, 10, "fenced"),
     ],
     ids=str,
 )  # fmt: skip
