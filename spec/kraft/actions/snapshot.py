@@ -2,7 +2,8 @@
 
 The newest snapshot of the quorum is kept with what was committed since, so that loading it goes through the same
 records as the log. A snapshot stands for the log up to its offset: its load must give what a replay of all gives.
-Leaves out: snapshots of brokers; a snapshot older than the newest; a standby that has not read its log to the end.
+Leaves out: snapshots of brokers; a snapshot older than the newest; a standby that has not read its log to the end; of a
+heartbeat under way, what it lacks of a snapshot that its controller loads before it lands.
 """
 
 from __future__ import annotations
