@@ -29,6 +29,7 @@ RENAMED = (
     ((4, 1), "org.apache.kafka.server.common.OffsetAndEpoch", "org.apache.kafka.raft.OffsetAndEpoch"),
     ((4, 3), "org.apache.kafka.common.record.internal", "org.apache.kafka.common.record"),
     ((4, 3), "RaftLog ", "ReplicatedLog "),
+    ((4, 3), "org.apache.kafka.metadata.KRaftMetadataCache", "kafka.server.metadata.KRaftMetadataCache"),
     ((4, 4), "org.apache.kafka.common.utils.internals.LogContext", "org.apache.kafka.common.utils.LogContext"),
     ((4, 4), "org.apache.kafka.server.partition.AlterPartitionManager", "kafka.server.AlterPartitionManager"),
     ((4, 4), "org.apache.kafka.server.partition.DefaultAlter", "kafka.server.DefaultAlter"),

@@ -229,7 +229,7 @@ final class Fetchers {
             throw new UnsupportedOperationException("no log here is elsewhere");
         }
 
-        @Override
+        /** Overrides nothing before 4.3. */
         public OffsetAndEpoch fetchEarliestPendingUploadOffset(TopicPartition name, int epoch) {
             throw new UnsupportedOperationException("no log here is elsewhere");
         }
