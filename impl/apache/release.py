@@ -27,6 +27,7 @@ RENAMED = (
     ((4, 0), "org.apache.kafka.server.common.ControllerRequest", "org.apache.kafka.server.ControllerRequest"),
     ((4, 0), "defaultSupportedFeatureMap", "defaultFeatureMap"),
     ((4, 1), "org.apache.kafka.server.common.OffsetAndEpoch", "org.apache.kafka.raft.OffsetAndEpoch"),
+    ((4, 2), "org.apache.kafka.server.partition.AlterPartitionListener", "kafka.cluster.AlterPartitionListener"),
     ((4, 3), "org.apache.kafka.common.record.internal", "org.apache.kafka.common.record"),
     ((4, 3), "RaftLog ", "ReplicatedLog "),
     ((4, 3), "org.apache.kafka.metadata.KRaftMetadataCache", "kafka.server.metadata.KRaftMetadataCache"),

@@ -29,7 +29,7 @@ from impl.kraft.simulation.__main__ import judged, recorded
 from impl.kraft.simulation.cluster import Cluster
 from impl.kraft.simulation.swarm import Plan, cluster_plan_of
 
-SINCE = {"brokers": (4, 2), "controllers": (4, 0), "voters": (4, 0)}
+SINCE = {"brokers": (4, 1), "controllers": (4, 0), "voters": (4, 0)}
 """The first releases whose classes can be simulated."""
 
 

@@ -101,7 +101,7 @@ def test_a_broker_that_is_told_nothing_stays_fenced(jvm: Jvm, monkeypatch: pytes
 
 
 @pytest.mark.long("a JVM")
-@pytest.mark.parametrize("version", ["4.2.1", VERSION, "4.4.0"])
+@pytest.mark.parametrize("version", ["4.1.2", "4.2.1", VERSION, "4.4.0"])
 def test_the_command_tells_how_many_are_broken(version: str, capsys: pytest.CaptureFixture[str]) -> None:
     skip_without(version)
     assert main([version, "--brokers", "--seeds", "1"]) == 0

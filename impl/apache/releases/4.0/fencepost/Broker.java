@@ -2,12 +2,12 @@ package fencepost;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** A process of a released broker: none before 4.2. */
+/** A process of a released broker: none before 4.1. */
 final class Broker {
     private Broker() {
     }
 
     static Stepped of(JsonNode open, ManualTime time) {
-        throw new IllegalArgumentException("brokers of releases before 4.2 are not driven");
+        throw new IllegalArgumentException("brokers of releases before 4.1 are not driven");
     }
 }

@@ -33,16 +33,13 @@ import org.apache.kafka.metadata.KRaftMetadataCache;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.KRaftVersion;
-import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.partition.AlterPartitionListener;
 import org.apache.kafka.server.partition.AlterPartitionManager;
 import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
-import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogReadInfo;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
-import org.apache.kafka.storage.internals.log.VerificationGuard;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
 import java.io.IOException;
@@ -67,7 +64,6 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 final class Replicas implements Stepped {
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
-    private static final short ACKS_OF_ALL = -1;
 
     private final KafkaConfig config;
     private final ManualTime time;
@@ -165,13 +161,12 @@ final class Replicas implements Stepped {
     private void assign(TopicPartition name, Uuid topicId, PartitionRegistration registration) {
         boolean isNew = !partitions.containsKey(name);
         Partition partition = partitions.computeIfAbsent(name, one -> made(one, topicId));
-        Option<Uuid> id = Option.apply(topicId);
         if (registration.leader == config.nodeId()) {
             fetchers.remove(name);
-            partition.makeLeader(registration, isNew, (directory, one) -> Optional.empty(), id, Option.empty());
+            Forms.lead(partition, registration, isNew, topicId);
             return;
         }
-        if (partition.makeFollower(registration, isNew, (directory, one) -> Optional.empty(), id, Option.empty())) {
+        if (Forms.follow(partition, registration, isNew, topicId)) {
             fetchers.remove(name);
             if (registration.hasLeader()) {
                 fetchers.add(partition, registration.leader);
@@ -244,8 +239,7 @@ final class Replicas implements Stepped {
         for (JsonNode value : command.get("values")) {
             MemoryRecords records = MemoryRecords.withRecords(
                 Compression.NONE, new SimpleRecord(time.milliseconds(), value.textValue().getBytes()));
-            partition.appendRecordsToLeader(
-                records, AppendOrigin.CLIENT, ACKS_OF_ALL, RequestLocal.noCaching(), VerificationGuard.SENTINEL, (short) 0);
+            Forms.append(partition, records);
         }
         return partition.localLogOrException().logEndOffset();
     }
@@ -257,10 +251,10 @@ final class Replicas implements Stepped {
             FetchIsolation.LOG_END, Optional.empty());
         LogReadInfo read = partition(command).fetchRecords(
             params, Fetchers.asked(command, maxBytes), time.milliseconds(), maxBytes, true, true);
-        told.put("highWatermark", read.highWatermark());
-        read.divergingEpoch().ifPresent(end ->
+        told.put("highWatermark", Forms.highWatermark(read));
+        Forms.divergingEpoch(read).ifPresent(end ->
             told.putObject("diverging").put("epoch", end.epoch()).put("end", end.endOffset()));
-        tellBatches(told.putArray("batches"), read.fetchedData().records);
+        tellBatches(told.putArray("batches"), Forms.records(read));
     }
 
     private void altered(JsonNode command) {
@@ -325,8 +319,8 @@ final class Replicas implements Stepped {
                 .put("partition", name.partition()).put("leads", partition.isLeader())
                 .put("leaderEpoch", partition.getLeaderEpoch()).put("partitionEpoch", partition.getPartitionEpoch())
                 .put("asks", partition.partitionState().isInflight());
-            partition.partitionState().isr().forEach(one.putArray("isr")::add);
-            partition.partitionState().maximalIsr().forEach(one.putArray("maximalIsr")::add);
+            Forms.eachInSync(partition, one.putArray("isr")::add);
+            Forms.eachInMaximalIsr(partition, one.putArray("maximalIsr")::add);
             ObjectNode ends = one.putObject("followers");
             for (Replica replica : CollectionConverters.asJava(partition.remoteReplicas())) {
                 ends.put(String.valueOf(replica.brokerId()), replica.stateSnapshot().logEndOffset());

@@ -241,15 +241,10 @@ final class Fetchers {
     }
 
     /** Of the manager of replicas, what fetchers need: where a partition is. It is allocated, not constructed. */
-    private static final class Finder extends ReplicaManager {
+    private static final class Finder extends Forms.Managing {
         private Map<TopicPartition, Partition> partitions;
         private BrokerTopicStats stats;
         private NoMoves moves;
-
-        private Finder() {
-            super(null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-                null, null, null);
-        }
 
         @Override
         public Partition getPartitionOrException(TopicPartition name) {
