@@ -9,7 +9,7 @@ from uuid import UUID
 from checker.conform.graph import Elsewhere, Graph, LeftOut, Rules, plain
 from checker.conform.system import Ordinal, Receiver, Structure
 from impl.adapters.kraft.cluster import LIKENESS, SESSION_TIMEOUT_MS, Cluster, ControllerHost
-from impl.adapters.kraft.core import ControllerCore, PythonCore, amended, loaded
+from impl.adapters.kraft.core import ControllerCore, PythonCore
 from impl.adapters.kraft.epoch_history import EpochHistory
 from impl.adapters.kraft.observed import controller_epoch
 from impl.adapters.kraft.probes import receivers
@@ -39,13 +39,8 @@ def meaning(number: Number, host: ControllerHost, history: EpochHistory, context
         return history.reached(context.marks, value)
     if value < 0:
         return value
-    snapshot = loaded(host.core)
-    if kind == "registration offset" and snapshot is not None and value == snapshot.offset:
-        return "where the snapshot ends"
-    if kind == "registration offset" and value in amended(host.core).values():
-        return history.offset(value)
     if kind == "registration offset":
-        return history.broker_epoch(cast(ApacheController, host.core).issued_at.get(value, value))
+        return registered_at(value, cast(ApacheController, host.core), history)
     if kind == "broker epoch":
         return history.broker_epoch(value)
     if kind == "shutdown offset":
@@ -59,6 +54,15 @@ def meaning(number: Number, host: ControllerHost, history: EpochHistory, context
     topic, _, partition = about.partition("/")
     key = topic_of(topic), int(partition)
     return history.leader_epoch(key, value) if kind == "leader epoch" else history.partition_epoch(key, value)
+
+
+def registered_at(offset: int, core: ApacheController, history: EpochHistory) -> Structure:
+    """What the place of a registration in the log decides: who has to have applied it."""
+    if core.loaded is not None and offset == core.loaded.offset:
+        return "where the snapshot ends"
+    if offset in core.amended.values():
+        return history.offset(offset)
+    return history.broker_epoch(core.issued_at.get(offset, offset))
 
 
 def has_lapsed(contact: Number, host: ControllerHost) -> bool:

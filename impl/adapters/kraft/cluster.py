@@ -143,8 +143,8 @@ class Host(Comparable):
 class Envelope(Host):
     """A request under way. incarnation: of the process that sent it; late: its sender has given its connection up.
 
-    added: whom an AlterPartitionRequest adds to the ISR that its leader knows. lacks: as in
-    `HeartbeatView`, when it was sent.
+    added: whom an AlterPartitionRequest adds to the ISR that its leader knows. lacks: as `HeartbeatView` has it, from
+    when it was sent.
     """
 
     sender: int

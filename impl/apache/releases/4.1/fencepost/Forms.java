@@ -27,16 +27,22 @@ final class Forms {
     private Forms() {
     }
 
-    static boolean lead(Partition partition, PartitionRegistration registration, boolean isNew, Uuid topicId) {
-        return partition.makeLeader(asked(partition, registration, isNew), (directory, one) -> Optional.empty(), Option.apply(topicId), Option.empty());
+    static void lead(Partition partition, PartitionRegistration registration, boolean isNew, Uuid topicId) {
+        partition.makeLeader(
+            asked(partition, registration, isNew), (directory, one) -> Optional.empty(), Option.apply(topicId),
+            Option.empty());
     }
 
     /** Whether it has another leader than before. */
     static boolean follow(Partition partition, PartitionRegistration registration, boolean isNew, Uuid topicId) {
-        return partition.makeFollower(asked(partition, registration, isNew), (directory, one) -> Optional.empty(), Option.apply(topicId), Option.empty());
+        return partition.makeFollower(
+            asked(partition, registration, isNew), (directory, one) -> Optional.empty(), Option.apply(topicId),
+            Option.empty());
     }
 
-    private static LeaderAndIsrRequest.PartitionState asked(Partition partition, PartitionRegistration registration, boolean isNew) {
+    private static LeaderAndIsrRequest.PartitionState asked(
+        Partition partition, PartitionRegistration registration, boolean isNew
+    ) {
         return registration.toLeaderAndIsrPartitionState(partition.topicPartition(), isNew);
     }
 
@@ -68,8 +74,8 @@ final class Forms {
     /** A manager of replicas that is allocated, not constructed. */
     static class Managing extends ReplicaManager {
         Managing() {
-            super(null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, 
-                null, null, null, null, null);
+            super(null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+                null, null, null, null, null, null, null);
         }
     }
 }

@@ -25,13 +25,15 @@ final class Forms {
     private Forms() {
     }
 
-    static boolean lead(Partition partition, PartitionRegistration registration, boolean isNew, Uuid topicId) {
-        return partition.makeLeader(registration, isNew, (directory, one) -> Optional.empty(), Option.apply(topicId), Option.empty());
+    static void lead(Partition partition, PartitionRegistration registration, boolean isNew, Uuid topicId) {
+        partition.makeLeader(
+            registration, isNew, (directory, one) -> Optional.empty(), Option.apply(topicId), Option.empty());
     }
 
     /** Whether it has another leader than before. */
     static boolean follow(Partition partition, PartitionRegistration registration, boolean isNew, Uuid topicId) {
-        return partition.makeFollower(registration, isNew, (directory, one) -> Optional.empty(), Option.apply(topicId), Option.empty());
+        return partition.makeFollower(
+            registration, isNew, (directory, one) -> Optional.empty(), Option.apply(topicId), Option.empty());
     }
 
     static void append(Partition partition, MemoryRecords records) {
@@ -62,8 +64,8 @@ final class Forms {
     /** A manager of replicas that is allocated, not constructed. */
     static class Managing extends ReplicaManager {
         Managing() {
-            super(null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, 
-                null, null, null);
+            super(null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+                null, null, null, null, null);
         }
     }
 }
