@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import AtMost, Map, Nat, Option, Seq, Set, record
+from checker.lang import AtMost, Map, Nat, Option, Seq, Set, record, replace
 from spec.kraft.design import Design
 from spec.kraft.types import (
     Broker,
@@ -169,6 +169,16 @@ def is_unfenced(image: Metadata, broker: Broker) -> bool:
 def is_fenced(image: Metadata, broker: Broker) -> bool:
     registration = image.registrations[broker]
     return registration is not None and registration.fenced
+
+
+def broker_epoch_of(image: Metadata, broker: Broker) -> Option[BrokerEpoch]:
+    """The broker epoch at which an id is registered."""
+    registration = image.registrations[broker]
+    return None if registration is None else registration.broker_epoch
+
+
+def with_partition(image: Metadata, p: TopicPartition, partition: Option[Partition]) -> Metadata:
+    return replace(image, partitions=Map({q: partition if q == p else image.partitions[q] for q in TopicPartition}))
 
 
 def newest_registration(image: Metadata) -> Option[BrokerEpoch]:

@@ -12,7 +12,7 @@ from tests.planted import Mutant, assert_broken, never_broken
 
 UNFENCED = "frozenset(b for b, r in image.registrations.items() if r is not None and not r.fenced)"
 MUTANTS = [
-    Mutant("superseded_incarnation_changes_nothing", "membership", "handle_heartbeat",
+    Mutant("superseded_incarnation_changes_nothing", "membership", "after_heartbeat",
            "registration.broker_epoch != request.broker_epoch", "registration.broker_epoch < request.broker_epoch"),
     Mutant("high_watermark_waits_for_the_caught_up", "expansion", "advance_high_watermark",
            "require(all(one.followers & leadership.candidates <= have_it for one in leadership.caught_up))"),
@@ -23,17 +23,13 @@ MUTANTS = [
     Mutant("unfenced_broker_is_ready", "membership", "reaches_registration", "request.caught_up", "True"),
     Mutant("expired_lease_is_of_an_unfenced_broker", "membership", "fence_expired",
            "controller.expired_leases -= {broker}"),
-    Mutant("active_controller_checks_leases", "late", "handle_registration",
-           "if Design.repeated_registration_renews:\n"
-           "    controller.expired_leases -= {broker}\n"
-           "controller.checks_leases = True",
-           "if Design.repeated_registration_renews:\n"
-           "    controller.expired_leases -= {broker}\n"
-           "controller.checks_leases = False"),
-    Mutant("active_controller_checks_leases", "shutdown", "handle_heartbeat", "controller.checks_leases = True",
-           changes={"lease_check_by_timer": "false"}),
+    Mutant("active_controller_checks_leases", "late", "after_registration", "checks_leases=True",
+           "checks_leases=not repeated"),
+    Mutant("active_controller_checks_leases", "shutdown", "after_heartbeat", "checks_leases=True",
+           "checks_leases=controller.checks_leases", changes={"lease_check_by_timer": "false"}),
     Mutant("shutdown_ends_heartbeats", "restarts", "send_heartbeat", "broker.state != BrokerState.SHUTTING_DOWN"),
-    Mutant("heartbeat_renews_lease", "membership", "handle_heartbeat", "controller.expired_leases -= {broker}"),
+    Mutant("heartbeat_renews_lease", "membership", "after_heartbeat", "controller.expired_leases - {broker}",
+           "controller.expired_leases"),
     Mutant("leaderless_only_without_candidates", "membership", "broker_unfenced",
            "partitions=partitions_with_broker_unfenced(s, image, broker)"),
     Mutant("leader_changes_in_replica_order", "isr", "elect_leader", "partition.leader in isr & active",
@@ -60,8 +56,9 @@ MUTANTS = [
            "snapshot.image"),
     Mutant("snapshot_stands_for_log", "snapshot", "stable_image", "Role.ACTIVE", "Role.ELECTED"),
     Mutant("committed_record_is_with_the_isr", "abstract_isr", "expand", "not r.committed", "r.committed"),
-    Mutant("exiting_broker_stays_fenced", "shutdown", "handle_heartbeat",
-           "controller.image = broker_fenced_again(s, before, broker)"),
+    Mutant("exiting_broker_stays_fenced", "shutdown", "with_broker_in",
+           "broker_fenced_again(s, image, broker) if is_now else broker_fenced(s, image, broker)",
+           "image if is_now else broker_fenced(s, image, broker)"),
     Mutant("shutdown_waits_for_images", "shutdown", "with_report",
            "has_applied(applied, shutdown.offset)", "shutdown is not None"),
     Mutant("controlled_shutdown_ends", "shutdown_ends", "broker_in_controlled_shutdown",
@@ -99,21 +96,18 @@ MUTANTS = [
     Mutant("only_unfenced_brokers_are_listed", "metadata", "listed", "listing.registered - listing.fenced",
            "listing.registered"),
     Mutant("one_request_at_a_time", "membership", "handle_heartbeat", "sender.broker_epoch == request.broker_epoch"),
-    Mutant("valid_session_keeps_its_id", "membership", "handle_registration", "has_valid_session(controller, broker)",
+    Mutant("valid_session_keeps_its_id", "membership", "after_registration", "has_valid_session(controller, broker)",
            "False"),
-    Mutant("registration_reply_is_true", "lifecycle", "handle_registration", "has_valid_session(controller, broker)",
-           "is_unfenced(controller.image, broker)"),
-    Mutant("registered_process_gets_reply", "lifecycle", "handle_registration", "RegisterReply(Error.NONE, epoch)",
-           "None"),
+    Mutant("registration_reply_is_true", "lifecycle", "registration_reply", "held.incarnation != request.incarnation",
+           "held.incarnation == request.incarnation"),
+    Mutant("registered_process_gets_reply", "lifecycle", "handle_registration",
+           "sender.incarnation == request.incarnation and not request.late", "False"),
     Mutant("heartbeat_reply_is_true", "lifecycle", "heartbeat_reply",
            "HeartbeatReply(Error.NONE, is_fenced, should_shut_down)",
            "HeartbeatReply(Error.NONE, not is_fenced, should_shut_down)"),
     Mutant("decision_takes_its_request", "lifecycle", "handle_heartbeat",
-           "if awaits_reply and sender.reply is not None:\n"
-           "    sender.deferral = deferred(controller, voter, sender.reply.error)\n"
            "s.lifecycle = s.lifecycle.remove(request)",
            "if awaits_reply and sender.reply is not None:\n"
-           "    sender.deferral = deferred(controller, voter, sender.reply.error)\n"
            "    s.lifecycle = s.lifecycle.remove(request)"),
     Mutant("lease_runs_out_for_silence", "lifecycle", "expire_lease", "require(is_silent(s, voter, broker))"),
     Mutant("process_fits_its_state", "lifecycle", "finish_recovery", "require(broker.broker_epoch is not None)"),
@@ -123,10 +117,9 @@ MUTANTS = [
     Mutant("shutdown_ends_with_registration", "restarts", "broker_fenced_again", "replace(registration, fenced=True)",
            "replace(registration, fenced=True, in_controlled_shutdown=False)"),
     Mutant("starting_process_is_registered", "unfencing_ends", "handle_registration",
-           "if awaits_reply:\n"
-           "    sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)",
-           "if not awaits_reply:\n"
-           "    sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)"),
+           "sender.incarnation == request.incarnation and not request.late",
+           "sender.incarnation == request.incarnation and not request.late and not any(r is not None"
+           " and r.incarnation == request.incarnation for r in controller.image.registrations.values())"),
     Mutant("one_change_at_a_time", "unregistered", "handle_alter_isr", "s.alterations = s.alterations.remove(request)"),
     Mutant("alter_isr_reply_is_true", "unregistered", "alter_isr_reply",
            "AlterIsrReply(error, at_new_leader_epoch, after.partition_epoch, after.isr)",
@@ -193,7 +186,7 @@ MUTANTS = [
            "image.registrations[broker]"),
     Mutant("snapshot_stands_for_log", "removal", "removed_by_either", "second if len(first) == 0 else first", "first"),
     Mutant("what_is_written_changes_something", "failover_shutdown", "offset_delta", "after == before"),
-    Mutant("superseded_incarnation_changes_nothing", "failover_twins", "handle_heartbeat",
+    Mutant("superseded_incarnation_changes_nothing", "failover_twins", "after_heartbeat",
            "registration.broker_epoch != request.broker_epoch", "registration.broker_epoch < request.broker_epoch"),
     Mutant("listing_is_true", "failover_reassignment", "list_reassignment", "is_reassigned(partition)",
            "not is_reassigned(partition)"),
@@ -219,7 +212,7 @@ MUTANTS = [
     Mutant("alter_isr_reply_is_true", "moved_record", "alter_isr_reply",
            "AlterIsrReply(Error.NEW_LEADER_ELECTED, False, after.partition_epoch, after.isr)",
            "AlterIsrReply(Error.NEW_LEADER_ELECTED, True, after.partition_epoch, after.isr)"),
-    Mutant("fenced_for_cause", "membership", "handle_registration", "has_valid_session(controller, broker)", "False"),
+    Mutant("fenced_for_cause", "membership", "after_registration", "has_valid_session(controller, broker)", "False"),
     Mutant("broker_image_is_committed", "failover_images", "with_image", "listing_of(image)",
            "listing_of(s.controllers[broker.controller].image)"),
     Mutant("broker_image_never_goes_back", "failover_images", "apply_previous_metadata", "broker.lag > 1"),
@@ -252,10 +245,10 @@ MUTANTS = [
            "adding=adding\nisr=partition.isr & wanted"),
     Mutant("controlled_shutdown_ends", "restarts_end", "may_shut_down_now",
            "shutdown.lagging & awaited_brokers(controller)", "shutdown.lagging"),
-    Mutant("ready_broker_is_unfenced", "restarts_end", "handle_registration",
-           "Registration(request.incarnation, epoch, True, False, ())",
-           "Registration(request.incarnation, epoch, True, existing is not None and existing.in_controlled_shutdown,"
-           " ())"),
+    Mutant("ready_broker_is_unfenced", "restarts_end", "with_new_registration",
+           "Registration(incarnation, fresh(s, BrokerEpoch), True, False, ())",
+           "Registration(incarnation, fresh(s, BrokerEpoch), True,"
+           " is_unfenced(image, broker) and broker not in active_brokers(image), ())"),
     Mutant("silent_broker_is_fenced_in_time", "timed_registration", "register",
            "s.retry = Timing.registration_retry_ticks",
            "s.retry = Timing.registration_retry_ticks\ns.lease_age = 0"),

@@ -35,9 +35,9 @@ BREAKING = [
     *dict.fromkeys(replace(m, model="membership") for m in MUTANTS if m.breaks in CLAIMS and m.function in CALLED),
     Mutant("leader_epoch_has_one_incarnation", "membership", "acts_on_image",
            "broker.broker_epoch == registration.broker_epoch", "broker.broker_epoch <= registration.broker_epoch"),
-    Mutant("broker_epochs_rise", "membership", "handle_registration",
-           "epoch = fresh(s, BrokerEpoch)",
-           "epoch = fresh(s, BrokerEpoch) if existing is None else existing.broker_epoch"),
+    Mutant("broker_epochs_rise", "membership", "with_new_registration", "fresh(s, BrokerEpoch)",
+           "max((r.broker_epoch for r in image.registrations.values() if r is not None),"
+           " default=fresh(s, BrokerEpoch))"),
     Mutant("leader_may_lead", "membership", "elect_leader",
            "partition.leader in isr & active", "partition.leader in isr - active"),
     Mutant("isr_is_never_empty", "membership", "without_broker",

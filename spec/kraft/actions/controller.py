@@ -11,7 +11,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from checker.lang import Map, MemberOf, Option, action, fresh, replace, require, require_some
-from spec.kraft.actions.shutdown import BrokerControlState, next_broker_state, reaches_registration, with_reports
+from spec.kraft.actions.shutdown import (
+    BrokerControlState,
+    next_broker_state,
+    reaches_registration,
+    with_reports,
+    with_shutdown,
+)
 from spec.kraft.decisions.log import appended, can_decide, deferred, with_empty_batch
 from spec.kraft.decisions.membership import (
     both_replayed,
@@ -20,6 +26,7 @@ from spec.kraft.decisions.membership import (
     broker_in_controlled_shutdown,
     broker_unfenced,
     partitions_without_broker,
+    with_registration,
 )
 from spec.kraft.decisions.partition import (
     build_change,
@@ -35,7 +42,16 @@ from spec.kraft.messages import (
     Register,
     RegisterReply,
 )
-from spec.kraft.metadata import Log, Metadata, Partition, Registration, active_brokers, is_unfenced
+from spec.kraft.metadata import (
+    Log,
+    Metadata,
+    Partition,
+    Registration,
+    active_brokers,
+    broker_epoch_of,
+    is_unfenced,
+    with_partition,
+)
 from spec.kraft.processes import BrokerProcess, Replica, proposed_isr
 from spec.kraft.state import Cluster, Controller, Shutdown, is_silent
 from spec.kraft.types import (
@@ -43,6 +59,7 @@ from spec.kraft.types import (
     BrokerEpoch,
     BrokerState,
     Error,
+    Incarnation,
     MetadataOffset,
     PartitionEpoch,
     RecordStatus,
@@ -79,47 +96,77 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
     require(isinstance(request, Register))
     controller = s.controllers[voter]
     require(request.to == voter and can_decide(controller))
-    before = replace(controller.image)
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
     awaits_reply = sender.incarnation == request.incarnation and not request.late
+    after = after_registration(s, controller, request)
+    if broker_epoch_of(controller.image, broker) != broker_epoch_of(after.image, broker):
+        s.produced = Map({p: record_status_after_registration(s, controller.image, p, request) for p in TopicPartition})
+    if awaits_reply:
+        sender.reply = registration_reply(after.image, broker, request)
+        sender.deferral = deferred(after, voter, sender.reply.error)
+    s.controllers[voter] = after
+    s.lifecycle = s.lifecycle.remove(request)
+
+
+def after_registration(s: Cluster, controller: Controller, request: Register) -> Controller:
+    """The controller once it has decided on a registration."""
+    broker = node_id(request.sender)
     existing = controller.image.registrations[broker]
     repeated = existing is not None and existing.incarnation == request.incarnation
     if not repeated and has_valid_session(controller, broker):
-        if awaits_reply:
-            sender.reply = RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
-    elif repeated and existing is not None and Design.kafka_16952:
-        if not Design.repeated_registration_keeps_shutdown:
-            controller.shutdowns[broker] = None
-        if Design.repeated_registration_renews:
-            controller.expired_leases -= {broker}
-        controller.checks_leases = True
-        if not Design.repeated_registration_is_known:
-            offset = fresh(s, MetadataOffset)
-            existing.amended = (offset,)
-            controller.image.offset = offset
-        if not Design.registration_keeps_report:
-            controller.shutdowns = with_reports(controller.shutdowns, broker, None)
-        if awaits_reply:
-            sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
+        return replace(controller)
+    if repeated and existing is not None and Design.kafka_16952:
+        after = with_registration_again(s, controller, broker, existing)
     else:
-        epoch = fresh(s, BrokerEpoch)
-        s.produced = Map({p: record_status_after_registration(s, before, p, request) for p in TopicPartition})
-        if is_unfenced(controller.image, broker) and Design.expired_session:
-            others = active_brokers(controller.image) - {broker}
-            controller.image.partitions = partitions_without_broker(s, controller.image, broker, others)
-        controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False, ())
-        controller.shutdowns[broker] = None
-        controller.expired_leases -= {broker}
-        if not (Design.fenced_holder_yields or Design.registration_starts_lease):
-            controller.expired_leases |= {broker}
-        controller.checks_leases = True
-        if awaits_reply:
-            sender.reply = RegisterReply(Error.NONE, epoch)
-    controller.log = appended(controller, before)
-    if awaits_reply and sender.reply is not None:
-        sender.deferral = deferred(controller, voter, sender.reply.error)
-    s.lifecycle = s.lifecycle.remove(request)
+        after = with_new_registration(s, controller, broker, request.incarnation)
+    return replace(after, checks_leases=True, log=appended(after, controller.image))
+
+
+def with_registration_again(s: Cluster, controller: Controller, broker: Broker, existing: Registration) -> Controller:
+    """The controller once it has registered an incarnation that is registered already."""
+    leases, shutdowns, image = controller.expired_leases, controller.shutdowns, controller.image
+    kept = shutdowns if Design.repeated_registration_keeps_shutdown else with_shutdown(shutdowns, broker, None)
+    return replace(
+        controller,
+        image=image if Design.repeated_registration_is_known else with_amended(s, image, broker, existing),
+        expired_leases=leases - {broker} if Design.repeated_registration_renews else leases,
+        shutdowns=kept if Design.registration_keeps_report else with_reports(kept, broker, None),
+    )
+
+
+def with_amended(s: Cluster, image: Metadata, broker: Broker, existing: Registration) -> Metadata:
+    """The image once a registration is written again."""
+    offset = fresh(s, MetadataOffset)
+    amended = replace(existing, amended=(offset,))
+    return replace(image, registrations=with_registration(image, broker, amended), offset=offset)
+
+
+def with_new_registration(s: Cluster, controller: Controller, broker: Broker, incarnation: Incarnation) -> Controller:
+    """The controller once it has registered an incarnation, fenced, in the place of whoever held the id."""
+    leases, image = controller.expired_leases, controller.image
+    starts_lease = Design.fenced_holder_yields or Design.registration_starts_lease
+    others = active_brokers(image) - {broker}
+    leaves = is_unfenced(image, broker) and Design.expired_session
+    registration = Registration(incarnation, fresh(s, BrokerEpoch), True, False, ())
+    return replace(
+        controller,
+        image=replace(
+            image,
+            registrations=with_registration(image, broker, registration),
+            partitions=partitions_without_broker(s, image, broker, others) if leaves else image.partitions,
+        ),
+        expired_leases=leases - {broker} if starts_lease else leases | {broker},
+        shutdowns=with_shutdown(controller.shutdowns, broker, None),
+    )
+
+
+def registration_reply(image: Metadata, broker: Broker, request: Register) -> RegisterReply:
+    """The reply to a registration, by the image after the decision: who holds the id."""
+    held = image.registrations[broker]
+    if held is None or held.incarnation != request.incarnation:
+        return RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
+    return RegisterReply(Error.NONE, held.broker_epoch)
 
 
 def record_status_after_registration(
@@ -153,44 +200,66 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
     require(isinstance(request, Heartbeat))
     controller = s.controllers[voter]
     require(request.to == voter and can_decide(controller))
-    before = replace(controller.image)
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
     awaits_reply = sender.broker_epoch == request.broker_epoch and not request.late
     registration = controller.image.registrations[broker]
-    if registration is None or registration.broker_epoch != request.broker_epoch:
-        if awaits_reply:
-            sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True, should_shut_down=False)
-    else:
+    after = after_heartbeat(s, controller, request)
+    if awaits_reply and broker_epoch_of(controller.image, broker) != request.broker_epoch:
+        sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True, should_shut_down=False)
+    elif awaits_reply and registration is not None:
         next_state = next_broker_state(controller, registration, broker, request)
         is_caught_up = reaches_registration(registration, request)
-        controller.expired_leases -= {broker}
-        controller.checks_leases = True
-        controller.shutdowns = with_reports(controller.shutdowns, broker, request.applied)
-        if next_state == BrokerControlState.UNFENCED:
-            controller.image = broker_unfenced(s, before, broker)
-            if not (Design.registration_keeps_report or is_unfenced(before, broker)):
-                controller.shutdowns = with_reports(controller.shutdowns, broker, None)
-            controller.shutdowns[broker] = None
-        elif next_state == BrokerControlState.CONTROLLED_SHUTDOWN:
-            if controller.shutdowns[broker] is None or not Design.kafka_14292:
-                offset = fresh(s, MetadataOffset)
-                controller.image = broker_in_controlled_shutdown(s, before, broker, offset)
-                controller.shutdowns[broker] = Shutdown(offset, lagging=frozenset(Broker))
-        elif next_state == BrokerControlState.SHUTDOWN_NOW:
-            controller.image = broker_fenced_again(s, before, broker)
-            controller.shutdowns[broker] = None
-            if not Design.fences_once and controller.image == before:
-                controller.log = with_empty_batch(controller)
-        else:
-            controller.image = broker_fenced(s, before, broker)
-            controller.shutdowns[broker] = None
-        if awaits_reply:
-            sender.reply = heartbeat_reply(sender, next_state, not is_unfenced(controller.image, broker), is_caught_up)
-    controller.log = appended(controller, before)
+        sender.reply = heartbeat_reply(sender, next_state, not is_unfenced(after.image, broker), is_caught_up)
     if awaits_reply and sender.reply is not None:
-        sender.deferral = deferred(controller, voter, sender.reply.error)
+        sender.deferral = deferred(after, voter, sender.reply.error)
+    s.controllers[voter] = after
     s.lifecycle = s.lifecycle.remove(request)
+
+
+def after_heartbeat(s: Cluster, controller: Controller, request: Heartbeat) -> Controller:
+    """The controller once it has decided on a heartbeat."""
+    broker = node_id(request.sender)
+    registration = controller.image.registrations[broker]
+    if registration is None or registration.broker_epoch != request.broker_epoch:
+        return replace(controller)
+    heard = replace(
+        controller,
+        expired_leases=controller.expired_leases - {broker},
+        checks_leases=True,
+        shutdowns=with_reports(controller.shutdowns, broker, request.applied),
+    )
+    after = with_broker_in(s, heard, broker, next_broker_state(controller, registration, broker, request))
+    return replace(after, log=appended(after, controller.image))
+
+
+def with_broker_in(s: Cluster, controller: Controller, broker: Broker, state: BrokerControlState) -> Controller:
+    """The controller once it has moved a broker to a state."""
+    image, shutdowns = controller.image, controller.shutdowns
+    if state == BrokerControlState.UNFENCED:
+        forgets = not (Design.registration_keeps_report or is_unfenced(image, broker))
+        reports = with_reports(shutdowns, broker, None) if forgets else shutdowns
+        after = broker_unfenced(s, image, broker)
+        return replace(controller, image=after, shutdowns=with_shutdown(reports, broker, None))
+    if state == BrokerControlState.CONTROLLED_SHUTDOWN:
+        if shutdowns[broker] is not None and Design.kafka_14292:
+            return replace(controller)
+        return with_shutdown_begun(s, controller, broker)
+    is_now = state == BrokerControlState.SHUTDOWN_NOW
+    fenced = broker_fenced_again(s, image, broker) if is_now else broker_fenced(s, image, broker)
+    is_empty = is_now and not Design.fences_once and fenced == image
+    log = with_empty_batch(controller) if is_empty else controller.log
+    return replace(controller, image=fenced, shutdowns=with_shutdown(shutdowns, broker, None), log=log)
+
+
+def with_shutdown_begun(s: Cluster, controller: Controller, broker: Broker) -> Controller:
+    """The controller once a broker's controlled shutdown has begun."""
+    offset = fresh(s, MetadataOffset)
+    return replace(
+        controller,
+        image=broker_in_controlled_shutdown(s, controller.image, broker, offset),
+        shutdowns=with_shutdown(controller.shutdowns, broker, Shutdown(offset, lagging=frozenset(Broker))),
+    )
 
 
 def heartbeat_reply(
@@ -351,18 +420,25 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     require(isinstance(request, AlterIsr))
     controller = s.controllers[voter]
     require(request.to == voter and can_decide(controller))
-    before = replace(controller.image)
-    partition = before.partitions[request.partition]
-    error = alter_isr_error(before, request)
+    partition = controller.image.partitions[request.partition]
+    error = alter_isr_error(controller.image, request)
     sender = s.processes[request.sender].replicas[request.partition]
     awaits_reply = sender.leader_epoch == request.leader_epoch and not request.late and has_pending(sender, request)
-    after = partition_after_alter_isr(s, before, partition, request, error)
-    controller.image.partitions[request.partition] = after
-    controller.log = appended(controller, before)
+    after = after_alter_isr(s, controller, request)
     if awaits_reply and sender.leadership is not None:
-        sender.leadership.reply = alter_isr_reply(partition, after, request, error)
-        sender.deferral = deferred(controller, voter, error)
+        sender.leadership.reply = alter_isr_reply(partition, after.image.partitions[request.partition], request, error)
+        sender.deferral = deferred(after, voter, error)
+    s.controllers[voter] = after
     s.alterations = s.alterations.remove(request)
+
+
+def after_alter_isr(s: Cluster, controller: Controller, request: AlterIsr) -> Controller:
+    """The controller once it has decided on a change of an ISR."""
+    image = controller.image
+    partition, error = image.partitions[request.partition], alter_isr_error(image, request)
+    changed = partition_after_alter_isr(s, image, partition, request, error)
+    after = replace(controller, image=with_partition(image, request.partition, changed))
+    return replace(after, log=appended(after, image))
 
 
 def partition_after_alter_isr(

@@ -108,6 +108,13 @@ def leads_partition(image: Metadata, broker: Broker, p: TopicPartition) -> bool:
     return partition is not None and partition.leader == broker
 
 
+def with_shutdown(
+    shutdowns: Map[Broker, Option[Shutdown]], broker: Broker, shutdown: Option[Shutdown]
+) -> Map[Broker, Option[Shutdown]]:
+    """The memory of all shutdowns once that of a broker begins, or ends."""
+    return Map({b: shutdown if b == broker else shutdowns[b] for b in Broker})
+
+
 def with_reports(
     shutdowns: Map[Broker, Option[Shutdown]], sender: Broker, applied: Option[MetadataOffset]
 ) -> Map[Broker, Option[Shutdown]]:
