@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from checker.lang import Bag, Map, Option, Set, init, replace
 from spec.kraft.design import Design
-from spec.kraft.messages import AlterIsr
+from spec.kraft.messages import AlterIsr, Heartbeat, Register
 from spec.kraft.metadata import Metadata, Partition, Registration, Stable
 from spec.kraft.processes import IsrChange, Leadership, Replica, at_once, caught_up_among, running, stopped, unassigned
 from spec.kraft.state import Cluster, Controller, Faults, FirstEpochs, Service, committed
@@ -25,6 +25,7 @@ from spec.kraft.types import (
     TopicId,
     TopicPartition,
     Voter,
+    node_id,
 )
 
 NO_FAULTS = dict.fromkeys(
@@ -205,4 +206,38 @@ def addition_pending() -> Cluster:
         )
         s.alterations = s.alterations.add(request).add(replace(request, late=True))
     s.faults.duplicates = 1
+    return s
+
+
+@init
+def late_requests(sender: Process) -> Cluster:
+    """As in `nothing_registered`, and requests of one broker are under way: one of each kind, all late."""
+    s: Cluster = nothing_registered()
+    to = Voter(0)
+    register = Register(sender, Incarnation(0), late=True, to=to)
+    heartbeat = Heartbeat(
+        sender=sender,
+        broker_epoch=BrokerEpoch(0),
+        want_fence=False,
+        want_shut_down=False,
+        caught_up=False,
+        applied=None,
+        late=True,
+        to=to,
+        lacks=0,
+    )
+    change = AlterIsr(
+        sender=sender,
+        broker_epoch=BrokerEpoch(0),
+        topic=TopicId(0),
+        partition=TopicPartition(0),
+        leader_epoch=LeaderEpoch(0),
+        partition_epoch=PartitionEpoch(0),
+        isr=frozenset({node_id(sender)}),
+        added_epoch=None,
+        late=True,
+        to=to,
+    )
+    s.lifecycle = s.lifecycle.add(register).add(heartbeat)
+    s.alterations = s.alterations.add(change)
     return s

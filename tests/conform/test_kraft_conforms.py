@@ -78,6 +78,8 @@ PINS = [
     Pin("rolling", {"max_shutdowns": 1, "max_failovers": 0}, 11_912, 5_738, 9_646),
     Pin("leases_end", {"max_crashes": 1, "max_failovers": 1}, 7_188, 2_180, 451),
     Pin("changes_end", {"max_crashes": 0}, 4_660, 1_257, 570),
+    Pin("open", {}, 1_940, 350, 3_983),
+    Pin("open_shutdown", {"brokers": 1}, 424, 117, 580),
     Pin("elections_end", {"max_failovers": 2}, 2_706, 1_084),
     Pin("snapshot_reassignment", {"max_failovers": 0}, 8_854, 1_396, 348),
     Pin("snapshot_reassignment", {"snapshots": 0, "pending_batches": 1}, 106_659, 25_058, 492),

@@ -224,7 +224,8 @@ class ProcessHost(Host):
     """A place where a broker process runs. core: None where none does; disk: what the last one left there.
 
     isr_answers: of each partition, the answer to its leader. stand_in: what is shown, but for replies, by a process
-    that only waits for one.
+    that only waits for one. reaches: the last offset in the image of a broker that asks at will, once it has its own
+    registration.
     """
 
     core: BrokerCore | None = None
@@ -235,6 +236,7 @@ class ProcessHost(Host):
     timers: Timers = field(default_factory=dict)
     now_ms: int = BEGUN_MS
     stand_in: ProcessView | None = None
+    reaches: int = -1
 
     @property
     def broker(self) -> BrokerCore:

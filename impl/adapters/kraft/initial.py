@@ -12,11 +12,14 @@ from typing import Any
 
 from checker.conform.system import Refusal
 from impl.adapters.kraft import processes
+from impl.adapters.kraft.at_will import late
 from impl.adapters.kraft.cluster import (
     FEATURES,
     TOPIC,
     Cluster,
     ControllerHost,
+    Envelope,
+    LifecycleRequest,
     Log,
     ProcessHost,
     Shape,
@@ -24,6 +27,7 @@ from impl.adapters.kraft.cluster import (
     incarnation_id,
     listeners,
     rack,
+    registration_request,
     topic_id,
 )
 from impl.adapters.kraft.controllers import handle_lifecycle
@@ -36,10 +40,18 @@ from impl.adapters.kraft.values import Call, replace
 from impl.kraft.broker import BrokerState
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
-from impl.kraft.messages import BrokerHeartbeatResponse, BrokerRegistrationResponse, Response
+from impl.kraft.messages import (
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationResponse,
+    IsrMember,
+    Response,
+)
 from impl.kraft.records import NO_LEADER, Batch, PartitionRecord, Record, RegisterBrokerRecord, TopicRecord
 
 FIRST_EPOCH = 1
+NEVER_ISSUED = 0  # as a broker epoch: where nobody is registered the log begins with the topic
 CAUGHT_UP = BrokerHeartbeatResponse(ErrorCode.NONE, is_caught_up=True, is_fenced=False)
 """The answer to the first heartbeat of one that starts, which wants the fence, and would get it of the controller."""
 
@@ -66,7 +78,30 @@ def begin(core: Core, constants: Mapping[str, Any], state: Any) -> Cluster:
     for request in state.alterations:
         if not request.late:
             cluster = addition_pending(cluster, request)
+    if state.lifecycle:
+        cluster = with_late_requests(cluster, state)
     return with_others(cluster, state) if len(state.controllers) > 1 else cluster
+
+
+def with_late_requests(cluster: Cluster, state: Any) -> Cluster:
+    """The cluster with late requests under way of one whose epoch was never issued."""
+    envelopes, ids = list[Envelope](), cluster.shape.node_ids
+    for one in state.lifecycle:
+        id_ = ids[one.sender.index]
+        if hasattr(one, "incarnation"):
+            request: LifecycleRequest = registration_request(id_, incarnation_id(one.incarnation.value))
+        else:
+            request = BrokerHeartbeatRequest(id_, NEVER_ISSUED, NEVER_ISSUED - 1, one.want_fence, one.want_shut_down)
+        envelopes.append(late(one.sender.index, one.to.index, request))
+    changes = tuple(late(one.sender.index, one.to.index, late_change(cluster, one)) for one in state.alterations)
+    return replace(cluster, lifecycle=tuple(envelopes), alterations=changes, incarnations=1)
+
+
+def late_change(cluster: Cluster, one: Any) -> AlterPartitionRequest:
+    topic, p, id_ = topic_id(0), one.partition.index, cluster.shape.node_ids[one.sender.index]
+    partition = cluster.committed.partitions[topic, p]
+    isr = tuple(IsrMember(member.index) for member in one.isr)
+    return AlterPartitionRequest(id_, NEVER_ISSUED, topic, p, partition.leader_epoch, partition.partition_epoch, isr)
 
 
 def addition_pending(cluster: Cluster, request: Any) -> Cluster:

@@ -389,6 +389,7 @@ PROCESS_HOST: Fields = {
     "timers": broker_timers,
     "now_ms": TIMES,
     "stand_in": SHOWN,
+    "reaches": SHOWN,
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from checker.conform.system import Receiver, Refusal
 from impl.adapters.kraft import (
+    at_will,
     controllers,
     expected,
     initial,
@@ -76,6 +77,11 @@ STEPS: dict[str, Action] = {
     "fence_alive": lifecycle.fence_alive,
     "unfence_alive": lifecycle.unfence_alive,
     "alter_isr_at_once": lifecycle.alter_isr_at_once,
+    # Brokers that ask for anything.
+    "register_at_will": at_will.register,
+    "apply_at_will": at_will.apply,
+    "heartbeat_at_will": at_will.heartbeat,
+    "alter_isr_at_will": at_will.alter_isr,
     # Time, the network, and what goes wrong.
     "expire_lease": controllers.expire_lease,
     "expire_lease_early": controllers.expire_lease,

@@ -7,6 +7,7 @@ from spec.kraft.models import (
     composed,
     failover,
     full,
+    open,
     quorum,
     raft,
     recorded,
@@ -25,6 +26,7 @@ MODELS = [
     *quorum.MODELS,
     *raft.MODELS,
     *asked.MODELS,
+    *open.MODELS,
     *shutdown.MODELS,
     *timed.MODELS,
     *composed.MODELS,
@@ -32,4 +34,4 @@ MODELS = [
     *recorded.MODELS,
 ]
 
-INCLUSIONS = asked.INCLUSIONS
+INCLUSIONS = [*asked.INCLUSIONS, *open.INCLUSIONS]
