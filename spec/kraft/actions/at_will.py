@@ -2,7 +2,7 @@
 
 Request and decision are one step, and nobody waits for the reply. Of a broker nothing is modelled but whether its
 image reaches its own registration, and what else it reaches. So a state is one of the controller, and there it can be
-asked for all that brokers ask for which are somewhere else: that crash, start twice, or hear of nothing.
+asked for all that brokers ask for, even ones that crash, are there twice, or miss what is sent to them.
 Leaves out: requests that are refused. They change nothing.
 """
 

@@ -105,6 +105,10 @@ def test_what_only_several_controllers_show(model: str, switch: str, says: str) 
         ("stuck_reassignment", {"removed_keep_order": True, "max_crashes": 0, "max_reassignments": 2}, 3, "replicas"),
         ("reassignment", {"kafka_19975": False, "max_reassignments": 1}, 3, "replicas"),
         ("snapshot", {"snapshot_keeps_offsets": True}, 10, "fenced"),
+        ("open", {"registration_starts_lease": True}, 2, "expired_leases"),
+        ("open", {"repeated_registration_is_known": True}, 3, "image.offset"),
+        ("open", {"lease_check_by_timer": False}, 9, "fenced"),
+        ("open_shutdown", {"registration_keeps_report": True}, 9, "lagging"),
     ],
     ids=str,
 )  # fmt: skip
