@@ -38,13 +38,12 @@ from spec.kraft.decisions.partition import first_replica_among, replica_set
 from spec.kraft.design import SETTINGS, Design
 from spec.kraft.initial import nothing_registered
 from spec.kraft.messages import AlterIsr, Heartbeat
-from spec.kraft.metadata import Metadata, Partition, active_brokers
+from spec.kraft.metadata import Partition, active_brokers, broker_epoch_of
 from spec.kraft.models.sizes import one_controller
 from spec.kraft.processes import disk, stopped
 from spec.kraft.state import Cluster, Shutdown, is_silent
 from spec.kraft.types import (
     Broker,
-    BrokerEpoch,
     BrokerState,
     MetadataOffset,
     Process,
@@ -179,16 +178,11 @@ def ask_for_isr(s: Cluster, leader: Process, p: TopicPartition, isr: Set[Broker]
         leader_epoch=partition.leader_epoch,
         partition_epoch=partition.partition_epoch,
         isr=isr,
-        added_epoch=epoch_of(controller.image, choose(added)) if added else None,
+        added_epoch=broker_epoch_of(controller.image, choose(added)) if added else None,
         late=True,
         to=Voter(0),
     )
     s.alterations = s.alterations.add(request)
-
-
-def epoch_of(image: Metadata, broker: Broker) -> Option[BrokerEpoch]:
-    registration = image.registrations[broker]
-    return None if registration is None else registration.broker_epoch
 
 
 @action(
