@@ -21,6 +21,7 @@ AT_WILL = (
     controller.expire_lease,
     controller.fence_expired,
     controller.fence_two_expired,
+    faults.fail_over,
 )
 
 KEPT = (
@@ -40,7 +41,7 @@ OPEN = Model(
     name="open",
     doc="Two brokers that ask the controller for anything at any time, but for shutdowns; one failover.",
     init=late_requests,
-    actions=(*AT_WILL, faults.fail_over),
+    actions=AT_WILL,
     properties=(*KEPT, properties.leader_election.leader_may_lead, properties.isr.fenced_broker_is_out_of_isr),
     constants={"lifecycle_in_flight": 2, "max_failovers": 1},
     settings=SETTINGS,
@@ -53,7 +54,7 @@ OPEN_SHUTDOWN = Model(
     name="open_shutdown",
     doc="Two brokers that ask the controller for anything at any time, shutdowns among it; one failover.",
     init=late_requests,
-    actions=(*AT_WILL, faults.fail_over),
+    actions=AT_WILL,
     properties=KEPT,
     constants={"lifecycle_in_flight": 2, "max_failovers": 1, "max_shutdowns": 1},
     settings=SETTINGS,
