@@ -81,6 +81,7 @@ class SpecSide:
             act(s, VOTER, *arguments)
         except Disabled:
             return False
+        self.controller = s.controllers[VOTER]
         return True
 
 
