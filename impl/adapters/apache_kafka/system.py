@@ -27,23 +27,29 @@ from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import BrokerHeartbeatResponse
 from impl.kraft.snapshot import Snapshot
 
+SHUTDOWN_OFFSET = "shutdown offset"
+"""The kind of a number, as `java/fencepost/Structure.java` has it: what a controlled shutdown waits for."""
 REPLAYED = Elsewhere("the host's image, which is the replay of what the controller wrote")
 
 
-def meaning(number: Number, host: ControllerHost, history: EpochHistory, context: Context) -> Structure:
-    """What a number of a state decides. history: of all epochs that the controller knows of."""
+def meaning(number: Number, host: ControllerHost, history: EpochHistory, stopping: Collection[int]) -> Structure:
+    """What a number of a state decides.
+
+    history: of all epochs that the controller knows of. stopping: the offsets that brokers have to reach for those in a
+    controlled shutdown.
+    """
     kind, value, about = number
     if kind == "contact":
         return has_lapsed(number, host)
     if kind == "offset":  # -1, where the broker has said nothing, is behind all that one waits for, too
-        return history.reached(context.marks, value)
+        return history.last_of(stopping, value)
     if value < 0:
         return value
     if kind == "registration offset":
         return registered_at(value, cast(ApacheController, host.core), history)
     if kind == "broker epoch":
         return history.broker_epoch(value)
-    if kind == "shutdown offset":
+    if kind == SHUTDOWN_OFFSET:
         return history.offset(value)
     if kind == "controller epoch":
         return controller_epoch(value)
@@ -79,9 +85,10 @@ def in_jvm(state: State, _: Any, graph: Graph) -> Structure:
     if host.is_out_of_sight and not (host.is_lost and context.registers_anew):
         return None
     history = context.history.beyond(host.log)
+    found = known(state)
+    waits = {one.value for _, numbers in found for one in numbers if one.kind == SHUTDOWN_OFFSET and one.value >= 0}
     return tuple(
-        (digest, tuple(meaning(number, host, history, context) for number in numbers))
-        for digest, numbers in known(state)
+        (digest, tuple(meaning(number, host, history, waits) for number in numbers)) for digest, numbers in found
     )
 
 

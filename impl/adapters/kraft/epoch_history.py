@@ -66,6 +66,11 @@ class EpochHistory:
         found = bisect_right(known, offset)
         return self.offset(known[found - 1]) if found else None
 
+    def last_of(self, waited_for: Iterable[int], offset: int) -> Ordinal | None:
+        """The last of these offsets that `offset` reaches."""
+        found = max((at for at in waited_for if at <= offset), default=None)
+        return None if found is None else self.offset(found)
+
     def offsets(self, marks: Marks) -> Marks:
         """All offsets that somebody waits for, in their order. marks: those that no batch says."""
         if self.numbers is None:

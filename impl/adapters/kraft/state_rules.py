@@ -223,9 +223,18 @@ CONTROLLER: Fields = {
     "_pending": in_sight(pending),
     "waiting": Elsewhere("the key of the cluster, with the senders that wait"),
 }
+
+
+def report(value: int, _: Any, graph: Graph) -> Structure:
+    """What the offset in a heartbeat decides: whose controlled shutdown need not wait for its sender any more."""
+    stopping = (session.shutdown_offset for session in graph.owner(Sessions).of_broker.values())
+    found: Structure = graph.context.history.last_of((at for at in stopping if at is not None), value)
+    return found
+
+
 SESSION: Fields = {
     "contact_ms": Elsewhere("the sessions, as a lease that has run out or not"),
-    "metadata_offset": mark,
+    "metadata_offset": report,
     "shutdown_offset": lambda value, _, graph: None if value is None else graph.context.history.offset(value),
 }
 
