@@ -28,6 +28,13 @@ def test_a_log_issues_broker_epochs_and_the_offsets_that_are_waited_for() -> Non
     assert [known.reached((), at) for at in (7, 8, 9)] == [Ordinal("MetadataOffset", n) for n in (8, 8, 9)]
 
 
+def test_what_a_report_reaches_is_among_what_is_waited_for_now() -> None:
+    """Another offset was waited for, too: a report that reaches it and one that does not are alike."""
+    known = EpochHistory({}).beyond([NEW, AGAIN, SHUTDOWN])
+    assert [known.last_of({9}, at) for at in (6, 7, 8)] == [None] * 3
+    assert known.last_of({7, 9}, 10) == Ordinal("MetadataOffset", 9)
+
+
 def test_a_number_that_was_issued_twice_is_confused() -> None:
     """A deposed controller has the same number for another registration. One it has not issued it does not know."""
     committed = EpochHistory({(BROKER, None, 5): 6, (BROKER, None, 4): 3})

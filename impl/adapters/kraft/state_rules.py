@@ -361,7 +361,7 @@ LEADER: Fields = {
     "log": Elsewhere("the logs"),
     "leader_epoch": of_own_partition("leader_epoch"),
     "partition_epoch": of_own_partition("partition_epoch"),
-    "replicas": plain,
+    "replicas": in_order,
     "isr": in_order,
     "epoch_start_offset": plain,
     "since_ms": TIMES,
