@@ -53,7 +53,7 @@ def heartbeat(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster:
     request = BrokerHeartbeatRequest(
         broker_id=id_,
         broker_epoch=epoch,
-        current_metadata_offset=epoch - 1 if reached < 0 else reached,
+        current_metadata_offset=reached,
         want_fence=arguments["want_fence"],
         want_shut_down=arguments["want_shut_down"],
     )
