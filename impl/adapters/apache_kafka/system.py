@@ -86,9 +86,10 @@ def in_jvm(state: State, _: Any, graph: Graph) -> Structure:
         return None
     history = context.history.beyond(host.log)
     found = known(state)
-    waits = {one.value for _, numbers in found for one in numbers if one.kind == SHUTDOWN_OFFSET and one.value >= 0}
+    offsets = (one.value for _, numbers in found for one in numbers if one.kind == SHUTDOWN_OFFSET)
+    stopping = {offset for offset in offsets if offset >= 0}
     return tuple(
-        (digest, tuple(meaning(number, host, history, waits) for number in numbers)) for digest, numbers in found
+        (digest, tuple(meaning(number, host, history, stopping) for number in numbers)) for digest, numbers in found
     )
 
 
