@@ -7,7 +7,6 @@ that somebody waits for.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -62,9 +61,7 @@ class EpochHistory:
 
     def reached(self, marks: Marks, offset: int) -> Ordinal | None:
         """The last offset waited for that `offset` reaches. marks: as in `offsets`."""
-        known = self.offsets(marks)
-        found = bisect_right(known, offset)
-        return self.offset(known[found - 1]) if found else None
+        return self.last_of(self.offsets(marks), offset)
 
     def last_of(self, waited_for: Iterable[int], offset: int) -> Ordinal | None:
         """The last of these offsets that `offset` reaches."""
