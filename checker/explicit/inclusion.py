@@ -40,7 +40,8 @@ from checker.verdicts import HOLDS, INCOMPLETE, INTERRUPTED, VACUOUS, VIOLATED, 
 from traces import Trace
 from traces.values import show
 
-_BATCH = 1 << 17  # pairs whose steps are taken together
+_BATCH = 1 << 17  # states, or pairs, that are taken together
+_MOST_KEYS = 2**63
 
 
 @dataclass
@@ -139,7 +140,7 @@ def include(
                 for model, function, explored in zip((asked.model, asked.within), functions, results, strict=True)
             ]
             _require_one_message(asked, sides)
-            _judge(sides, found, deadline)
+            _judge(sides, asked.inclusion.from_any_state, found, deadline)
             asked.model.bind()
             found.bounds = bounds(asked.model, *results[0])
     except Stopped as stopped:
@@ -188,13 +189,36 @@ def _side(
     model.bind()
     observed = observation(model, function)
     graph, states = build_with_states(kernel, result, deadline)
-    read = codes_of(kernel.layout, states, observed.leaves or [0])  # where nothing is read, anything will do
-    _, first, which = np.unique(read, axis=0, return_index=True, return_inverse=True)
-    sights = np.empty(len(first), dtype=np.int32)
-    for place, codes in enumerate(codes_of(kernel.layout, np.ascontiguousarray(states[first])).tolist()):
-        value = _seen(observed, model.state_type.decode(codes))
-        sights[place] = numbers.setdefault(tuple(observed.type.encode(value)), len(numbers))
-    return _Side(model, kernel, graph, observed, sights[which.reshape(-1)], states)
+    sights = np.empty(graph.count, dtype=np.int32)
+    met: dict[bytes, int] = {}  # by the codes of the leaves that are read
+    for begin in range(0, graph.count, _BATCH):
+        deadline.check(begin, graph.count, "states")
+        batch = states[begin : begin + _BATCH]
+        read = codes_of(kernel.layout, batch, observed.leaves)
+        first, which = distinct(read)
+        found = []
+        for place in first.tolist():
+            key = read[place].tobytes()
+            if key not in met:
+                codes = codes_of(kernel.layout, batch[[place]])[0]
+                value = _seen(observed, model.state_type.decode(codes.tolist()))
+                met[key] = numbers.setdefault(tuple(observed.type.encode(value)), len(numbers))
+            found.append(met[key])
+        sights[begin : begin + _BATCH] = np.array(found, dtype=np.int32)[which]
+    return _Side(model, kernel, graph, observed, sights, states)
+
+
+def distinct(rows: Longs) -> tuple[Longs, Longs]:
+    """(where each different row is first, which of these each row is). rows: one at least."""
+    keys, size = np.zeros(len(rows), dtype=np.int64), 1
+    for column in rows.T:
+        low, high = int(column.min()), int(column.max())
+        if size * (high - low + 1) >= _MOST_KEYS:
+            keys, column = (np.unique(part, return_inverse=True)[1] for part in (keys, column))
+            size, low, high = int(keys.max()) + 1, 0, int(column.max())
+        keys, size = keys * (high - low + 1) + (column - low), size * (high - low + 1)
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return first, which
 
 
 def _seen(observed: Observation, state: Any) -> Any:
@@ -220,9 +244,10 @@ class _Sets:
     def __len__(self) -> int:
         return len(self._sets)
 
-    def initial(self, sight: int) -> int:
+    def initial(self, sight: int, from_any_state: bool) -> int:
         """The set of the states that are reached while nothing else is seen; -1: none is."""
-        return self._closed(np.flatnonzero(self._sights[: len(self._graph.initial)] == sight), sight)
+        count = self._graph.count if from_any_state else len(self._graph.initial)
+        return self._closed(np.flatnonzero(self._sights[:count] == sight), sight)
 
     def after(self, number: int, sight: int) -> int:
         """The set that a set leads to when this is seen next; -1: it is not."""
@@ -252,13 +277,13 @@ class _Sets:
         return number
 
 
-def _judge(sides: Sequence[_Side], found: Included, deadline: Deadline) -> None:
+def _judge(sides: Sequence[_Side], from_any_state: bool, found: Included, deadline: Deadline) -> None:
     """Explore the pairs, level by level, up to the first step that shows what `within` cannot. Fills in `found`."""
     one, sets = sides[0], _Sets(sides[1])
     count = one.graph.count
     deadline.stage = "inclusion"
     found.sights = len(np.unique(one.sights))
-    starts = [(state, sets.initial(int(one.sights[state]))) for state in range(len(one.graph.initial))]
+    starts = [(state, sets.initial(int(one.sights[state]), from_any_state)) for state in range(len(one.graph.initial))]
     refused = next((state for state, number in starts if number < 0), None)
     if refused is not None:
         found.trace = _trace(sides, [refused], [])
@@ -278,9 +303,10 @@ def _judge(sides: Sequence[_Side], found: Included, deadline: Deadline) -> None:
             keys.append(step.keys)
             parents.append(step.parents)
         level, where = np.unique(np.concatenate(keys), return_index=True)
-        is_new = ~np.isin(level, known, assume_unique=True)
+        is_new = known[np.searchsorted(known, level).clip(max=len(known) - 1)] != level
         level, parents_of = level[is_new], np.concatenate(parents)[where[is_new]]
-        known = np.union1d(known, level)
+        known = np.concatenate((known, level))
+        known.sort(kind="stable")  # which merges the two
         levels.append((level, parents_of))
     found.pairs, found.sets = len(known), len(sets)
 

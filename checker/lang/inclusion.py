@@ -18,7 +18,8 @@ class Inclusion:
 
     seen, seen_within: functions of a state of either model that give what can be seen of it, both as one message. Steps
     after which the same is seen as before do not count, on either side. Unlike a refinement it needs no mapping, so
-    that `within` may do earlier, or in one step, what is done late and in many.
+    that `within` may do earlier, or in one step, what is done late and in many. from_any_state: a behaviour may look
+    like the rest of one of `within`.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Inclusion:
     seen: Callable[[Any], Any]
     seen_within: Callable[[Any], Any]
     source: str = ""
+    from_any_state: bool = False
 
     place: Place = field(default_factory=Place, compare=False, repr=False)  # of the call that made it
 
@@ -59,10 +61,11 @@ def inclusions_of(spec: Spec) -> list[Inclusion]:
     return list(listed)
 
 
-def load_inclusion(target: str, changes: Mapping[str, str] | None = None) -> BoundInclusion:
+def load_inclusion(target: str, changes: Mapping[str, str] | None = None, setting: str | None = None) -> BoundInclusion:
     """The inclusion that `target` names: one of its spec's, or the first one.
 
-    changes: NAME -> text of a value, for the models that have the constant: one of them at least. Raises SpecError.
+    changes: NAME -> text of a value, for the models that have the constant: one of them at least. setting: of both
+    models. Raises SpecError.
     """
     spec, name = find(target)
     listed = inclusions_of(spec)
@@ -73,7 +76,9 @@ def load_inclusion(target: str, changes: Mapping[str, str] | None = None) -> Bou
         raise SpecError(f"{spec.name} has no inclusion {name}",
                         hint=suggest(name or "", [one.name for one in listed], "inclusions"))  # fmt: skip
     one = chosen[0]
-    sides = [bound(spec, model, f"{spec.name}/{model.name}", changes or {}) for model in (one.model, one.within)]
+    sides = [
+        bound(spec, model, f"{spec.name}/{model.name}", changes or {}, setting) for model in (one.model, one.within)
+    ]
     for side in sides:
         if side.model.hide:
             raise SpecError(

@@ -44,6 +44,16 @@ def test_a_constant_is_for_both(run: Callable[..., Result]) -> None:
     assert found["verdict"] == "holds within bounds"
 
 
+def test_a_setting_is_for_both(run: Callable[..., Result]) -> None:
+    found, other = (
+        json.loads(run("include", f"{LOOKING_ALIKE}/warming_in_late", *changed, "--json").stdout)
+        for changed in (("--setting", "brief"), ("--set", "strokes=1"))
+    )
+    assert found["sides"] == other["sides"]
+    result = run("include", f"{LOOKING_ALIKE}/early_in_late", "--setting", "brief")
+    assert result.exit_code == 2 and "has no setting brief" in result.stderr
+
+
 def test_a_limit(run: Callable[..., Result]) -> None:
     result = run("include", LOOKING_ALIKE, "--max-depth", 1)
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (3, "incomplete: depth limit of 1")

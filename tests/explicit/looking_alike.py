@@ -159,10 +159,12 @@ def unmarked(m: Machine) -> bool:
     return m.is_paid
 
 
+BRIEF = {"brief": {"strokes": 1}}
+
 EARLY = Model("early", "Chooses unseen.", idle, [insert, choose, serve_choice, take], [])
-LATE = Model("late", "Chooses as it serves.", idle, [insert, serve_any, take], [])
+LATE = Model("late", "Chooses as it serves.", idle, [insert, serve_any, take], [], settings=BRIEF)
 GENEROUS = Model("generous", "Serves the second customer for nothing.", idle, [insert, serve_any, serve_free, take], [])
-WARMING = Model("warming", "Boils water.", idle, [insert, choose, serve_choice, take, boil], [])
+WARMING = Model("warming", "Boils water.", idle, [insert, choose, serve_choice, take, boil], [], settings=BRIEF)
 LOADED = Model("loaded", "Has a coin already.", with_a_coin, [serve_any, take], [])
 HIDING = Model("hiding", "As late.", idle, [insert, serve_any, take], [], hide=["past"])
 
@@ -172,6 +174,7 @@ INCLUSIONS = [
     Inclusion("early_in_late", "What is chosen early might be chosen late.", EARLY, LATE, seen, seen),
     Inclusion("generous_in_early", "Nobody gets a drink for nothing.", GENEROUS, EARLY, seen, seen),
     Inclusion("loaded_in_early", "Nobody has a coin to begin with.", LOADED, EARLY, seen, seen),
+    Inclusion("loaded_in_rest", "Somebody has paid by now.", LOADED, EARLY, seen, seen, from_any_state=True),
     Inclusion("warming_in_late", "Water does not show.", WARMING, LATE, seen, seen),
     Inclusion("all_alike", "Nothing shows.", EARLY, LATE, nothing_seen, nothing_seen),
     Inclusion("hidden", "States are left out.", HIDING, EARLY, seen, seen),

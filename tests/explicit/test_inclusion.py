@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from checker.explicit.inclusion import Included, include
+from checker.explicit.inclusion import Included, distinct, include
 from checker.lang.errors import SpecError
 from checker.lang.inclusion import BoundInclusion, load_inclusion
 from checker.lang.loader import BoundModel
@@ -65,6 +68,11 @@ class TestByHand:
         found = judged(asked("loaded_in_early"))
         assert (found.verdict, length(found)) == ("violated", 1)
 
+    def test_it_may_begin_in_the_middle(self) -> None:
+        """With a coin, and with a drink chosen, or not yet: two states that look alike."""
+        found = judged(asked("loaded_in_rest"))
+        assert (found.verdict, found.sets, found.sights) == ("holds", 4, 4)
+
     def test_what_is_cut_is_said(self) -> None:
         found = judged(asked("warming_in_late"))
         assert found.verdict == "holds within bounds"
@@ -101,6 +109,17 @@ class Naive:
     def steps(self, state: Any) -> list[Any]:
         return list(successors(self.model, self.reference, state))
 
+    def beginnings(self, from_any_state: bool) -> Iterable[Any]:
+        """The initial states; all that are reached."""
+        found = {self.key(state): state for state in self.model.initial_states()}
+        queue = list(found.values()) if from_any_state else []
+        while queue:
+            for after in self.steps(queue.pop()):
+                if self.key(after) not in found:
+                    found[self.key(after)] = after
+                    queue.append(after)
+        return found.values()
+
     def closed(self, states: Iterable[Any]) -> dict[Any, Any]:
         found = {self.key(state): state for state in states}
         queue = list(found.values())
@@ -117,9 +136,9 @@ def naive(inclusion: BoundInclusion) -> int | None:
     """The states of a shortest trace to what cannot be seen, None where there is none."""
     one = Naive(inclusion.model, inclusion.inclusion.seen)
     other = Naive(inclusion.within, inclusion.inclusion.seen_within)
-    level = []
+    level, beginnings = [], other.beginnings(inclusion.inclusion.from_any_state)
     for state in inclusion.model.initial_states():
-        alike = other.closed(s for s in inclusion.within.initial_states() if other.seen(s) == one.seen(state))
+        alike = other.closed(s for s in beginnings if other.seen(s) == one.seen(state))
         if not alike:
             return 1
         level.append((state, alike))
@@ -157,7 +176,9 @@ def without_one(bound: BoundModel) -> Iterable[tuple[str, BoundModel]]:
         yield action.name, replace(bound, model=replace(bound.model, actions=rest))
 
 
-@pytest.mark.parametrize("name", ["early_in_late", "late_in_early", "generous_in_early", "warming_in_late"])
+@pytest.mark.parametrize(
+    "name", ["early_in_late", "late_in_early", "generous_in_early", "warming_in_late", "loaded_in_rest"]
+)
 def test_as_plain_python_has_it(name: str) -> None:
     verdicts = set()
     for what, inclusion in with_actions_left_out(asked(name)):
@@ -165,6 +186,14 @@ def test_as_plain_python_has_it(name: str) -> None:
         assert length(found) == naive(inclusion), what
         verdicts.add(found.verdict)
     assert "violated" in verdicts and len(verdicts) > 1
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([0, 1, 2**62, -(2**63), 2**63 - 1])] * 3), min_size=1))
+def test_rows_are_told_apart(rows: list[tuple[int, ...]]) -> None:
+    """By keys of one number, also where columns are as wide as a number is."""
+    first, which = distinct(np.array(rows, dtype=np.int64))
+    assert [rows[first[place]] for place in which] == rows
+    assert len(first) == len(set(rows)) and all(rows.index(rows[place]) == place for place in first)
 
 
 # What stops it.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.cli.options import SET, Output, Search, output_options, search_options
+from checker.cli.options import SET, SETTING, Output, Search, output_options, search_options
 
 if TYPE_CHECKING:
     from checker.explicit.inclusion import Included
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("inclusion")
 @SET
+@SETTING
 @search_options
 @output_options
-def include(inclusion: str, changes: dict[str, str], search: Search, output: Output) -> int:
+def include(inclusion: str, changes: dict[str, str], setting: str | None, search: Search, output: Output) -> int:
     """Look whether the behaviours of one model are, as far as they can be seen, behaviours of another.
 
-    INCLUSION names one of those that a spec lists: kraft/quorum_as_seen, or FILE.py. --set is for both of its models.
+    INCLUSION names one of those that a spec lists: kraft/quorum_as_seen, or FILE.py. --set and --setting are for both
+    of its models.
 
     Exit codes: 0 holds, 1 violated, 3 a limit or Ctrl-C stopped it before, 4 vacuous: there is nothing to be seen.
     """
@@ -29,7 +31,7 @@ def include(inclusion: str, changes: dict[str, str], search: Search, output: Out
     from checker.explicit.inclusion import include as run
     from checker.lang.inclusion import load_inclusion
 
-    asked = load_inclusion(inclusion, changes)
+    asked = load_inclusion(inclusion, changes, setting)
     with ProgressLine(quiet=output.quiet) as line:
         found = run(asked, threads=search.threads_or_cores, limits=search.limits(), searching=line.search,
                     stages=line.stage)  # fmt: skip
