@@ -31,6 +31,7 @@ from checker.running.pool import Work, team
 from checker.verdicts import CONFORMS, DIVERGES, INCOMPLETE, INTERRUPTED, VACUOUS, exit_code
 from traces import Trace
 
+UNPROBED = "without messages that are not under way"
 SHARE_ALONE = 0.1  # of the time limit: what the search of the spec may take
 
 
@@ -39,6 +40,7 @@ class ConformOptions:
     """Options of an exploration. jobs: processes. memory_bytes: of all together; None: 80 % of what is available.
 
     checkpoint: a directory to which every whole level is saved; resume: one from which to go on, and to save to.
+    probes: messages that are not under way are tried, too.
     """
 
     jobs: int = 1
@@ -47,6 +49,7 @@ class ConformOptions:
     memory_bytes: int | None = None
     checkpoint: Path | None = None
     resume: Path | None = None
+    probes: bool = True
 
 
 @dataclass
@@ -55,7 +58,7 @@ class Report:
 
     states, transitions: of the spec alone, None where its search was not finished. pairs, depth, receivers, probes: as
     in `Product`. peak_memory_bytes: most that the exploration was seen to hold, in all processes. seconds: spec
-    (compile and search), product, total.
+    (compile and search), product, total. probed: messages that are not under way were tried.
     """
 
     model: BoundModel
@@ -72,6 +75,7 @@ class Report:
     divergence: Divergence | None
     peak_memory_bytes: int
     seconds: dict[str, float]
+    probed: bool
 
     @property
     def never(self) -> list[str]:
@@ -125,7 +129,7 @@ class Report:
             "driven_before": self.before,
             "refusals": sum(counts.tried),
             "receivers": self.receivers,
-            "probes": self.probes,
+            "probes": self.probes if self.probed else None,
             "cut": counts.cut,
             "outside": counts.outside,
             "spec": {
@@ -177,7 +181,7 @@ def _explored(
     budget = Budget(default_memory() if options.memory_bytes is None else options.memory_bytes)
 
     def make(number: int) -> Work:
-        return Worker(model, kernel, system, number, options.jobs).do
+        return Worker(model, kernel, system, number, options.jobs, probes=options.probes).do
 
     with without_collection(), team(make, options.jobs) as workers:
         product = Product(
@@ -196,6 +200,7 @@ def _explored(
         alone.distinct if finished else None, sum(a.fired for a in alone.actions) if finished else None,
         product.stopped, divergence, budget.peak,
         {"spec": searched - started, "product": explored - searched, "total": time.monotonic() - started},
+        options.probes,
     )  # fmt: skip
 
 
@@ -228,7 +233,7 @@ def _saving(model: BoundModel, name: str, options: ConformOptions) -> Iterator[C
         yield None
         return
     enter = Checkpoint.create if options.resume is None else Checkpoint.open
-    with closing(enter(directory, model.key(), name)) as checkpoint:
+    with closing(enter(directory, model.key(), name if options.probes else f"{name}, {UNPROBED}")) as checkpoint:
         yield checkpoint
 
 

@@ -166,11 +166,16 @@ class Portion:
 
 
 class Worker:
-    """The worker called `number` of `jobs`. It continues, level by level, from what it found; see `Product`."""
+    """The worker called `number` of `jobs`. It continues, level by level, from what it found; see `Product`.
 
-    def __init__(self, model: BoundModel, kernel: Kernel, system: System[Any], number: int, jobs: int) -> None:
+    probes: it tries messages that are not under way, too.
+    """
+
+    def __init__(
+        self, model: BoundModel, kernel: Kernel, system: System[Any], number: int, jobs: int, *, probes: bool = True
+    ) -> None:
         self._model, self._kernel, self._system = model, kernel, system
-        self._number, self._jobs = number, jobs
+        self._number, self._jobs, self._has_probes = number, jobs, probes
         self._is_shared = isinstance(system, SetsApart)
         self._held = memory.Held()
         self._canonical = Canonical()
@@ -367,6 +372,8 @@ class Worker:
         return place
 
     def _receiving(self, system: Any, state: Any) -> Iterable[Receiver]:
+        if not self._has_probes:
+            return ()
         return self._system.receivers(system, state, self._spec.classes, self._driver.actions)
 
     def _probes(self, number: int, moves: Moves, system: Any) -> Place | None:

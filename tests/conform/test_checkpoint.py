@@ -124,6 +124,8 @@ def test_what_is_refused(stopped: Path) -> None:
         run(checkpoint=stopped)
     with pytest.raises(CheckpointError, match="of another implementation: lease"):
         run(name="other", resume=stopped)
+    with pytest.raises(CheckpointError, match="of another implementation: lease"):
+        run(probes=False, resume=stopped)
     with pytest.raises(CheckpointError, match="of another model, other constants"):
         run(changes={"clients": "1"}, resume=stopped)
     with pytest.raises(CheckpointError, match="no checkpoint to resume from"):

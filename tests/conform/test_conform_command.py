@@ -54,6 +54,13 @@ def test_json_has_the_same_figures() -> None:
     assert {"name": "lapse", "driven": 192, "refusals": 255, "nothing_to_try": 0} in found["actions"]
 
 
+def test_messages_that_are_not_under_way_are_not_tried() -> None:
+    result = run("conform", LEASE, "--impl", SERVER, "--jobs", 2, "--quiet", "--no-probes")
+    assert result.exit_code == 0
+    assert "1,448 transitions driven between 447 pairs, depth 19" in result.stdout
+    assert "no messages tried that are not under way" in result.stdout
+
+
 def test_constants_are_set() -> None:
     result = run("conform", LEASE, "--impl", SERVER, "--set", "clients=1", "--jobs", 1, "--quiet")
     assert "all 17 states, all 33 transitions" in result.stdout and result.exit_code == 0

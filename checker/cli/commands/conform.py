@@ -38,10 +38,11 @@ from checker.cli.options import (
     metavar="DIR",
     help="Go on from a DIR that --checkpoint wrote, and save to it.",
 )
+@click.option("--no-probes", is_flag=True, help="Try no messages that are not under way.")
 @output_options
 def conform(
     target: Target, name: str, jobs: int | None, max_depth: int | None, time_limit_s: float | None,
-    memory_gib: float | None, checkpoint: Path | None, resume: Path | None, output: Output,
+    memory_gib: float | None, checkpoint: Path | None, resume: Path | None, no_probes: bool, output: Output,
 ) -> int:  # fmt: skip
     """Does an implementation do what MODEL does, and nothing else, in every state that the two can be in together?
 
@@ -59,7 +60,9 @@ def conform(
     from checker.conform.loading import load_system
 
     system = load_system(name)
-    how = ConformOptions(jobs or cores(), max_depth, time_limit_s, memory_bytes(memory_gib), checkpoint, resume)
+    how = ConformOptions(
+        jobs or cores(), max_depth, time_limit_s, memory_bytes(memory_gib), checkpoint, resume, probes=not no_probes
+    )
     with ProgressLine(quiet=output.quiet) as line:
         report = run(bound, system, name, how, searching=line.search, exploring=line.product)
     if output.as_json:
