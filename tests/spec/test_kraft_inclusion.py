@@ -17,7 +17,8 @@ from checker.running.limits import Limits
 from tests.conftest import ROOT
 from tests.planted import planted
 
-QUORUM_AS_SEEN, MEMBERSHIP_AT_WILL = "kraft/quorum_as_seen", "kraft/membership_at_will"
+QUORUM_AS_SEEN = "kraft/quorum_as_seen"
+MEMBERSHIP_AT_WILL, SHUTDOWN_AT_WILL = "kraft/membership_at_will", "kraft/shutdown_at_will"
 PINS = tomllib.loads((ROOT / "tests" / "pins.toml").read_text(encoding="utf-8"))["inclusions"]
 
 
@@ -30,9 +31,11 @@ def length(found: Included) -> int | None:
 
 
 def pin(name: str, changes: str) -> None:
-    """It comes out as it is pinned under these changes."""
+    """It comes out as it is pinned under these changes, or under a setting."""
     expected = PINS[name][changes]
-    found = judged(load_inclusion(name, dict(part.split("=", 1) for part in changes.split(",") if part)))
+    setting = changes if changes and "=" not in changes else None
+    parts = changes.split(",") if "=" in changes else []
+    found = judged(load_inclusion(name, dict(part.split("=", 1) for part in parts), setting))
     shown = {**found.to_json(), "states": list(found.states)}
     assert {name: shown[name] for name in expected} == expected
 
@@ -47,9 +50,17 @@ def test_in_three_epochs() -> None:
     pin(QUORUM_AS_SEEN, "max_epoch=3,max_failovers=4")
 
 
-@pytest.mark.long("a model of 865,459 states: half a minute")
-def test_of_two_brokers() -> None:
-    pin(MEMBERSHIP_AT_WILL, "")
+@pytest.mark.long("models of 360,056 to 2,752,202 states: a quarter of a minute each")
+@pytest.mark.sample(1, verify=2)
+@pytest.mark.parametrize("model", ["membership", "isr_spurious", "shutdown", "zombie"])
+def test_of_a_controller(model: str) -> None:
+    pin(f"kraft/{model}_at_will", "")
+
+
+@pytest.mark.large("models of 350,432 to 8,606,008 states: a minute or two each")
+@pytest.mark.parametrize("model", ["isr_spurious", "shutdown", "zombie"])
+def test_of_a_controller_of_43(model: str) -> None:
+    pin(f"kraft/{model}_at_will", "kafka_4_3_controller")
 
 
 @dataclass(frozen=True)
@@ -94,11 +105,13 @@ NEEDED = [
     (QUORUM_AS_SEEN, "claim", 7),
     (QUORUM_AS_SEEN, "confirm_removal", 11),
     (MEMBERSHIP_AT_WILL, "register_at_will", 7),
-    (MEMBERSHIP_AT_WILL, "apply_at_will", 9),
     (MEMBERSHIP_AT_WILL, "heartbeat_at_will", 9),
     (MEMBERSHIP_AT_WILL, "alter_isr_at_will", 21),
     (MEMBERSHIP_AT_WILL, "expire_lease", 10),
     (MEMBERSHIP_AT_WILL, "fence_two_expired", 21),
+    (SHUTDOWN_AT_WILL, "expire_lease", 2),
+    (SHUTDOWN_AT_WILL, "fail_over", 5),
+    (SHUTDOWN_AT_WILL, "fence_expired", 6),
 ]
 """Steps of the other model, and the states of a shortest trace that it cannot show without one."""
 

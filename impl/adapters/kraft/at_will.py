@@ -1,6 +1,6 @@
 """Requests of brokers that ask for anything at any time: they land at once, and nobody waits for the reply.
 
-Of such a broker the cluster knows no more than how far its image reaches.
+Of such a broker the cluster knows no more than the oldest image that has its registration.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 from impl.adapters.kraft.cluster import TOPIC, Cluster, Envelope, LifecycleRequest, incarnation_id, registration_request
 from impl.adapters.kraft.controllers import handle_alter_isr, handle_lifecycle
+from impl.adapters.kraft.core import amended
 from impl.adapters.kraft.values import recalled, replace
 from impl.kraft.messages import AlterPartitionRequest, BrokerHeartbeatRequest, IsrMember
 
@@ -33,31 +34,51 @@ def register(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster:
         cluster = replace(cluster, incarnations=cluster.incarnations + 1)
     cluster = handle_lifecycle(cluster, late(place, voter, registration_request(id_, incarnation)))
     after = cluster.controllers[voter].image.registrations[id_]
-    is_new = before is None or after.broker_epoch != before.broker_epoch
-    return reaching(cluster, place, -1) if is_new else cluster
+    if before is None or after.broker_epoch != before.broker_epoch:
+        reaches = max((offset for offset in shutdowns(cluster, voter) if offset is not None), default=-1)
+        cluster = cluster.with_process(place, replace(cluster.processes[place], reaches=reaches))
+    return with_oldest_images(cluster, voter)
 
 
-def apply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster:
-    return reaching(cluster, arguments["process"].index, cluster.committed.offset)
+def with_oldest_images(cluster: Cluster, voter: int) -> Cluster:
+    """The cluster without what images reach of shutdowns that the controller remembers no more."""
+    begun = [offset for offset in shutdowns(cluster, voter) if offset is not None]
+    for place, host in enumerate(cluster.processes):
+        reaches = max((offset for offset in begun if offset <= host.reaches), default=-1)
+        if reaches != host.reaches:
+            cluster = cluster.with_process(place, replace(host, reaches=reaches))
+    return cluster
 
 
-def reaching(cluster: Cluster, place: int, offset: int) -> Cluster:
-    """The cluster once the image of a broker reaches an offset."""
-    return cluster.with_process(place, replace(cluster.processes[place], reaches=offset))
+def shutdowns(cluster: Cluster, voter: int) -> list[int | None]:
+    """The offsets of the controlled shutdowns that a controller remembers, by broker."""
+    sessions = cluster.controllers[voter].core.sessions
+    return [sessions.shutdown_offset(id_) for id_ in range(cluster.shape.brokers)]
 
 
 def heartbeat(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster:
     voter, place = arguments["voter"].index, arguments["process"].index
-    id_, reached = cluster.shape.node_ids[place], cluster.processes[place].reaches
-    epoch = cluster.controllers[voter].image.registrations[id_].broker_epoch
+    id_, host = cluster.shape.node_ids[place], cluster.controllers[voter]
     request = BrokerHeartbeatRequest(
         broker_id=id_,
-        broker_epoch=epoch,
-        current_metadata_offset=reached,
+        broker_epoch=host.image.registrations[id_].broker_epoch,
+        current_metadata_offset=reported_offset(cluster, voter, id_, arguments),
         want_fence=arguments["want_fence"],
         want_shut_down=arguments["want_shut_down"],
     )
-    return handle_lifecycle(cluster, late(place, voter, request))
+    return with_oldest_images(handle_lifecycle(cluster, late(place, voter, request)), voter)
+
+
+def reported_offset(cluster: Cluster, voter: int, id_: int, arguments: Arguments) -> int:
+    """The offset that an image reaches: the last before the next one that it is compared with, or the newest."""
+    host = cluster.controllers[voter]
+    again, begun = amended(host.core).get(id_), shutdowns(cluster, voter)
+    of = {"NOTHING": None, "AMENDED": again, "SHUTDOWN": begun[arguments["of"].index]}[arguments["reach"].name]
+    if not arguments["caught_up"]:
+        return -1 if of is None else of
+    least = host.image.registrations[id_].broker_epoch if of is None else of
+    further = [offset for offset in (again, *begun) if offset is not None and offset > least]
+    return min(further) - 1 if further else cluster.committed.offset
 
 
 def alter_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster:

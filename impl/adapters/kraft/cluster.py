@@ -224,8 +224,7 @@ class ProcessHost(Host):
     """A place where a broker process runs. core: None where none does; disk: what the last one left there.
 
     isr_answers: of each partition, the answer to its leader. stand_in: what is shown, but for replies, by a process
-    that only waits for one. reaches: the last offset in the image of a broker that asks at will, once it has its own
-    registration.
+    that only waits for one. reaches: of a broker that asks at will, what the oldest image with its registration has.
     """
 
     core: BrokerCore | None = None

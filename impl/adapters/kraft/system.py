@@ -79,7 +79,6 @@ STEPS: dict[str, Action] = {
     "alter_isr_at_once": lifecycle.alter_isr_at_once,
     # Brokers that ask for anything.
     "register_at_will": at_will.register,
-    "apply_at_will": at_will.apply,
     "heartbeat_at_will": at_will.heartbeat,
     "alter_isr_at_will": at_will.alter_isr,
     # Time, the network, and what goes wrong.

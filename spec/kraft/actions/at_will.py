@@ -1,21 +1,36 @@
 """Brokers that ask for whatever brokers may ask for, whenever they like: the most general clients of a controller.
 
-Request and decision are one step, and nobody waits for the reply. Of a broker nothing is modelled but whether its
-image reaches its own registration, and what else it reaches. So a state is one of the controller, and there it can be
-asked for all that brokers ask for, even ones that crash, are there twice, or miss what is sent to them.
+Request and decision are one step, and nobody waits for the reply. Of a broker nothing is modelled but the oldest image
+that has its registration, where a shutdown had begun by then: `applied` is the last one. So a state is one of the
+controller, and there it can be asked for all that brokers ask for, even ones that crash, are there twice, or miss what
+is sent to them.
 Leaves out: requests that are refused. They change nothing.
 """
 
 from __future__ import annotations
 
-from checker.lang import Option, Set, action, fresh, message, require, require_some
+from enum import Enum
+from typing import Annotated
+
+from checker.lang import AtMost, Map, Nat, Option, Seq, Set, action, fresh, message, replace, require, require_some
 from spec.kraft.actions.controller import after_alter_isr, after_heartbeat, after_registration
+from spec.kraft.actions.shutdown import has_applied
 from spec.kraft.decisions.log import can_decide
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, Register
-from spec.kraft.metadata import broker_epoch_of, is_active, is_fenced, is_unfenced
-from spec.kraft.state import Cluster, committed
-from spec.kraft.types import Broker, Incarnation, Process, TopicPartition, Voter, node_id
+from spec.kraft.metadata import Metadata, broker_epoch_of, is_fenced
+from spec.kraft.processes import BrokerProcess
+from spec.kraft.state import Cluster, Controller
+from spec.kraft.types import (
+    Broker,
+    BrokerEpoch,
+    Incarnation,
+    MetadataOffset,
+    Process,
+    TopicPartition,
+    Voter,
+    node_id,
+)
 
 
 def is_free(s: Cluster, voter: Voter) -> bool:
@@ -37,25 +52,17 @@ def register_at_will(s: Cluster, voter: Voter, process: Process, again: bool) ->
     incarnation = registration.incarnation if again and registration is not None else fresh(s, Incarnation)
     after = after_registration(s, controller, Register(process, incarnation, late=True, to=voter))
     if broker_epoch_of(controller.image, node_id(process)) != broker_epoch_of(after.image, node_id(process)):
-        s.processes[process].caught_up = False
-        s.processes[process].applied = None
+        s.processes[process].applied = last_shutdown(after)
     s.controllers[voter] = after
+    s.processes = oldest_images(s, after)
 
 
-@action(
-    who="broker {process}",
-    source="KIP-500, metadata fetch",
-    deviates="fetch and application in one step",
-    api="Fetch v15 (__cluster_metadata)",
-)
-def apply_at_will(s: Cluster, process: Process) -> None:
-    """The image of a broker comes to reach all that is committed, its registration with it."""
-    broker = s.processes[process]
-    image = committed(s)
-    require(image.registrations[node_id(process)] is not None)
-    require(not broker.caught_up or broker.applied != image.offset)
-    broker.caught_up = True
-    broker.applied = image.offset
+class Reach(Enum):
+    """What an image reaches last of the offsets that a controller compares it with."""
+
+    NOTHING = "NOTHING"  # but the registration itself, if it has that
+    AMENDED = "AMENDED"  # the broker's registration, as it was written again
+    SHUTDOWN = "SHUTDOWN"  # where the controlled shutdown of a broker began
 
 
 @action(
@@ -64,24 +71,50 @@ def apply_at_will(s: Cluster, process: Process) -> None:
     deviates="request and decision in one step",
     api="BrokerHeartbeat v0",
 )
-def heartbeat_at_will(s: Cluster, voter: Voter, process: Process, want_fence: bool, want_shut_down: bool) -> None:
-    """A registered broker sends a heartbeat, with whatever wishes."""
-    broker = s.processes[process]
+def heartbeat_at_will(
+    s: Cluster,
+    voter: Voter,
+    process: Process,
+    want_fence: bool,
+    want_shut_down: bool,
+    caught_up: bool,
+    reach: Reach,
+    of: Broker,
+) -> None:
+    """A registered broker sends a heartbeat, with whatever wishes, and an image that reaches whatever it may reach."""
     controller = s.controllers[voter]
     registration = require_some(controller.image.registrations[node_id(process)])
     require(is_free(s, voter) and (not want_shut_down or Design.max_shutdowns > 0))
+    require(reach == Reach.SHUTDOWN or of == node_id(process))
+    reached = reached_offset(controller, reach, of)
+    require((reached is None) == (reach == Reach.NOTHING))
+    least = s.processes[process].applied
+    require(reached is None or caught_up != has_applied(least, reached))
     request = Heartbeat(
         process,
         registration.broker_epoch,
         want_fence,
         want_shut_down,
-        broker.caught_up,
-        broker.applied,
+        caught_up,
+        applied=least if caught_up and reached is None else reached,
         late=True,
         to=voter,
         lacks=0,
     )
-    s.controllers[voter] = after_heartbeat(s, controller, request)
+    after = after_heartbeat(s, controller, request)
+    s.controllers[voter] = after
+    s.processes = oldest_images(s, after)
+
+
+def reached_offset(controller: Controller, reach: Reach, broker: Broker) -> Option[MetadataOffset]:
+    if reach == Reach.AMENDED:
+        return amended_at(controller.image, broker)
+    return remembered_at(controller, broker) if reach == Reach.SHUTDOWN else None
+
+
+def last_shutdown(controller: Controller) -> Option[MetadataOffset]:
+    """Where the last controlled shutdown began of those that the controller remembers."""
+    return max((shutdown.offset for shutdown in controller.shutdowns.values() if shutdown is not None), default=None)
 
 
 @action(
@@ -116,17 +149,46 @@ def alter_isr_at_will(s: Cluster, voter: Voter, leader: Process, p: TopicPartiti
     s.controllers[voter] = after_alter_isr(s, controller, request)
 
 
+def oldest_images(s: Cluster, after: Controller) -> Map[Process, BrokerProcess]:
+    """The oldest images, without shutdowns that the controller remembers no more: nobody goes by these."""
+    return Map({q: with_oldest_image(s.processes[q], after) for q in Process})
+
+
+def with_oldest_image(process: BrokerProcess, after: Controller) -> BrokerProcess:
+    begun = max(
+        (x.offset for x in after.shutdowns.values() if x is not None and has_applied(process.applied, x.offset)),
+        default=None,
+    )
+    return replace(process, caught_up=begun is not None, applied=begun)
+
+
 # What can be seen of the controller.
+
+
+# The place of an offset among those that the controller compares with others: 0 for none, 1 for the lowest.
+Place = Annotated[int, Nat(lambda: 2 * Design.brokers)]
+
+
+@message
+class Standing:
+    """A registered broker, as a controller has it."""
+
+    broker: Broker
+    fenced: bool
+    stopping: bool  # in controlled shutdown
+    older: Set[Broker]  # whose registrations are older
+    amended: Place  # where its registration was written again
+    remembered: Place  # the offset that its controlled shutdown waits for
+    lagging: Set[Broker]  # who has not reported that one
 
 
 @message
 class Decided:
-    """What a controller has decided of brokers, and of the first partition. lapsed: brokers whose lease has run out."""
+    """All that a controller goes by, of brokers and of the first partition; of epochs and offsets their order."""
 
-    registered: Set[Broker]
-    fenced: Set[Broker]
-    stopping: Set[Broker]
-    lapsed: Set[Broker]
+    brokers: Annotated[Seq[Standing], AtMost(lambda: Design.brokers)]
+    lapsed: Set[Broker]  # whose lease has run out
+    checks_leases: bool
     isr: Set[Broker]
     leader: Option[Broker]
 
@@ -136,10 +198,59 @@ def decided(s: Cluster) -> Decided:
     image = controller.image
     partition = image.partitions[TopicPartition(0)]
     return Decided(
-        registered=frozenset(b for b in Broker if image.registrations[b] is not None),
-        fenced=frozenset(b for b in Broker if is_fenced(image, b)),
-        stopping=frozenset(b for b in Broker if is_unfenced(image, b) and not is_active(image, b)),
+        brokers=tuple(standing(controller, b) for b in Broker if image.registrations[b] is not None),
         lapsed=controller.expired_leases,
+        checks_leases=controller.checks_leases,
         isr=frozenset() if partition is None else partition.isr,
         leader=None if partition is None else partition.leader,
     )
+
+
+def standing(controller: Controller, broker: Broker) -> Standing:
+    image, shutdown = controller.image, controller.shutdowns[broker]
+    return Standing(
+        broker=broker,
+        fenced=is_fenced(image, broker),
+        stopping=is_in_controlled_shutdown(image, broker),
+        older=registered_before(image, broker),
+        amended=place_among(controller, amended_at(image, broker)),
+        remembered=place_among(controller, remembered_at(controller, broker)),
+        lagging=frozenset() if shutdown is None else shutdown.lagging,
+    )
+
+
+def registered_before(image: Metadata, broker: Broker) -> Set[Broker]:
+    """The brokers whose registrations are older than a broker's."""
+    epoch = broker_epoch_of(image, broker)
+    return frozenset(b for b in Broker if is_older(broker_epoch_of(image, b), epoch))
+
+
+def is_older(epoch: Option[BrokerEpoch], other: Option[BrokerEpoch]) -> bool:
+    return epoch is not None and other is not None and epoch < other
+
+
+def is_in_controlled_shutdown(image: Metadata, broker: Broker) -> bool:
+    registration = image.registrations[broker]
+    return registration is not None and registration.in_controlled_shutdown
+
+
+def amended_at(image: Metadata, broker: Broker) -> Option[MetadataOffset]:
+    registration = image.registrations[broker]
+    return None if registration is None or len(registration.amended) == 0 else registration.amended[0]
+
+
+def remembered_at(controller: Controller, broker: Broker) -> Option[MetadataOffset]:
+    shutdown = controller.shutdowns[broker]
+    return None if shutdown is None else shutdown.offset
+
+
+def place_among(controller: Controller, offset: Option[MetadataOffset]) -> Place:
+    """The place of an offset among those of registrations that were written again and of shutdowns."""
+    if offset is None:
+        return 0
+    amended = sum(1 for b in Broker if is_before(amended_at(controller.image, b), offset))
+    return 1 + amended + sum(1 for b in Broker if is_before(remembered_at(controller, b), offset))
+
+
+def is_before(offset: Option[MetadataOffset], other: MetadataOffset) -> bool:
+    return offset is not None and offset < other

@@ -6,13 +6,23 @@ from checker.lang import Inclusion, Model
 from spec.kraft import properties
 from spec.kraft.actions import at_will, controller, faults
 from spec.kraft.design import SETTINGS
-from spec.kraft.initial import late_requests
-from spec.kraft.models.replication import MEMBERSHIP
+from spec.kraft.initial import late_requests, nothing_registered
+from spec.kraft.models.replication import (
+    ISR_MODEL,
+    ISR_SPURIOUS,
+    LARGE,
+    LATE,
+    LOSSY,
+    MEMBERSHIP,
+    TWINS,
+    TWINS_SPURIOUS,
+    ZOMBIE,
+)
+from spec.kraft.models.shutdown import SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD
 from spec.kraft.models.sizes import one_controller
 
 AT_WILL = (
     at_will.register_at_will,
-    at_will.apply_at_will,
     at_will.heartbeat_at_will,
     at_will.alter_isr_at_will,
     controller.handle_registration,
@@ -50,6 +60,19 @@ OPEN = Model(
     assumptions=(one_controller,),
 )
 
+OPEN_THREE = Model(
+    name="open_three",
+    doc="Three brokers that ask the controller for anything at any time, but for shutdowns; no failover.",
+    init=late_requests,
+    actions=tuple(a for a in AT_WILL if a is not faults.fail_over),
+    properties=OPEN.properties,
+    constants={"brokers": 3, "min_insync_replicas": 2, "lifecycle_in_flight": 2},
+    settings=SETTINGS,
+    faults="any number of crashes, second processes, lapsed leases and lost messages",
+    not_modelled="controlled shutdown; failovers; " + NOT_MODELLED,
+    assumptions=(one_controller,),
+)
+
 OPEN_SHUTDOWN = Model(
     name="open_shutdown",
     doc="Two brokers that ask the controller for anything at any time, shutdowns among it; one failover.",
@@ -64,16 +87,24 @@ OPEN_SHUTDOWN = Model(
     assumptions=(one_controller,),
 )
 
-MODELS = [OPEN, OPEN_SHUTDOWN]
+MODELS = [OPEN, OPEN_THREE, OPEN_SHUTDOWN]
 
-INCLUSIONS = [
-    Inclusion(
-        name="membership_at_will",
-        doc="What the controller comes to by the requests of two brokers it comes to by some that are sent at will.",
-        model=MEMBERSHIP,
-        within=OPEN,
+
+def at_will_of(model: Model, within: Model) -> Inclusion:
+    return Inclusion(
+        name=f"{model.name}_at_will",
+        doc=f"What the controller of {model.name} comes to it comes to by requests that are sent at will.",
+        model=model,
+        within=within,
         seen=at_will.decided,
         seen_within=at_will.decided,
         source="KIP-631, Broker Leases; KIP-497",
-    ),
+        from_any_state=model.init is not nothing_registered,
+    )
+
+
+INCLUSIONS = [
+    *(at_will_of(model, OPEN) for model in (MEMBERSHIP, LATE, LOSSY, ZOMBIE, TWINS, TWINS_SPURIOUS)),
+    *(at_will_of(model, OPEN_THREE) for model in (ISR_MODEL, ISR_SPURIOUS, LARGE)),
+    *(at_will_of(model, OPEN_SHUTDOWN) for model in (SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD)),
 ]
