@@ -79,6 +79,9 @@ PINS = [
     Pin("leases_end", {"max_crashes": 1, "max_failovers": 1}, 7_188, 2_180, 451),
     Pin("changes_end", {"max_crashes": 0}, 4_660, 1_257, 570),
     Pin("open", {}, 1_732, 210, 3_983),
+    Pin("open_unregistered", {}, 1_808, 205, 4_217),
+    Pin("open_recreated", {}, 6_416, 633, 15_957),
+    Pin("open_growing", {}, 1_804, 204, 8_621),
     Pin("open_shutdown", {"brokers": 1}, 299, 45, 322),
     Pin("elections_end", {"max_failovers": 2}, 2_706, 1_084),
     Pin("snapshot_reassignment", {"max_failovers": 0}, 8_854, 1_324, 348),
@@ -110,12 +113,13 @@ SMALL = next(pin for pin in PINS if pin.model == "unfencing_ends")
 WITH_REQUESTS = {"handle_registration", "handle_heartbeat", "handle_alter_isr"}
 
 
-LONG = pytest.mark.long("more than 10,000 transitions are driven")
+LONG = pytest.mark.long("more than 10,000 transitions or messages are driven")
 LARGE = pytest.mark.large("more than 70,000 transitions are driven: a minute or two")
 
 
 def tier(pin: Pin) -> list[pytest.MarkDecorator]:
-    return [LARGE] if pin.transitions > 70_000 else [LONG] if pin.transitions > 10_000 else []
+    most = max(pin.transitions, pin.probes or 0)
+    return [LARGE] if pin.transitions > 70_000 else [LONG] if most > 10_000 else []
 
 
 @pytest.mark.sample(3)

@@ -50,9 +50,11 @@ def test_in_three_epochs() -> None:
     pin(QUORUM_AS_SEEN, "max_epoch=3,max_failovers=4")
 
 
-@pytest.mark.long("models of 360,056 to 2,752,202 states: a quarter of a minute each")
+@pytest.mark.long("models of 237,292 to 2,752,202 states: a quarter of a minute each")
 @pytest.mark.sample(1, verify=2)
-@pytest.mark.parametrize("model", ["membership", "isr_spurious", "shutdown", "zombie"])
+@pytest.mark.parametrize(
+    "model", ["membership", "isr_spurious", "shutdown", "zombie", "unregistered", "recreated", "unfencing_ends"]
+)
 def test_of_a_controller(model: str) -> None:
     pin(f"kraft/{model}_at_will", "")
 
@@ -112,6 +114,9 @@ NEEDED = [
     (SHUTDOWN_AT_WILL, "expire_lease", 2),
     (SHUTDOWN_AT_WILL, "fail_over", 5),
     (SHUTDOWN_AT_WILL, "fence_expired", 6),
+    ("kraft/unregistered_at_will", "unregister", 2),
+    ("kraft/recreated_at_will", "create_topic", 3),
+    ("kraft/recreated_at_will", "delete_topic", 2),
 ]
 """Steps of the other model, and the states of a shortest trace that it cannot show without one."""
 

@@ -18,7 +18,7 @@ from spec.kraft.actions.shutdown import has_applied
 from spec.kraft.decisions.log import can_decide
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, Register
-from spec.kraft.metadata import Metadata, broker_epoch_of, is_fenced
+from spec.kraft.metadata import Metadata, Replicas, broker_epoch_of, is_fenced
 from spec.kraft.processes import BrokerProcess
 from spec.kraft.state import Cluster, Controller
 from spec.kraft.types import (
@@ -189,6 +189,7 @@ class Decided:
     brokers: Annotated[Seq[Standing], AtMost(lambda: Design.brokers)]
     lapsed: Set[Broker]  # whose lease has run out
     checks_leases: bool
+    replicas: Replicas  # none where there is no topic
     isr: Set[Broker]
     leader: Option[Broker]
 
@@ -201,6 +202,7 @@ def decided(s: Cluster) -> Decided:
         brokers=tuple(standing(controller, b) for b in Broker if image.registrations[b] is not None),
         lapsed=controller.expired_leases,
         checks_leases=controller.checks_leases,
+        replicas=() if partition is None else partition.replicas,
         isr=frozenset() if partition is None else partition.isr,
         leader=None if partition is None else partition.leader,
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from checker.lang import Inclusion, Model
 from spec.kraft import properties
-from spec.kraft.actions import at_will, controller, faults
+from spec.kraft.actions import at_will, controller, faults, topics
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import late_requests, nothing_registered
+from spec.kraft.models.administration import RECREATED, UNREGISTERED
 from spec.kraft.models.replication import (
     ISR_MODEL,
     ISR_SPURIOUS,
@@ -18,7 +19,7 @@ from spec.kraft.models.replication import (
     TWINS_SPURIOUS,
     ZOMBIE,
 )
-from spec.kraft.models.shutdown import SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD
+from spec.kraft.models.shutdown import SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, UNFENCING_ENDS
 from spec.kraft.models.sizes import one_controller
 
 AT_WILL = (
@@ -60,13 +61,55 @@ OPEN = Model(
     assumptions=(one_controller,),
 )
 
+WITHOUT_FAILOVERS = tuple(one for one in AT_WILL if one is not faults.fail_over)
+
 OPEN_THREE = Model(
     name="open_three",
     doc="Three brokers that ask the controller for anything at any time, but for shutdowns; no failover.",
     init=late_requests,
-    actions=tuple(a for a in AT_WILL if a is not faults.fail_over),
+    actions=WITHOUT_FAILOVERS,
     properties=OPEN.properties,
     constants={"brokers": 3, "min_insync_replicas": 2, "lifecycle_in_flight": 2},
+    settings=SETTINGS,
+    faults="any number of crashes, second processes, lapsed leases and lost messages",
+    not_modelled="controlled shutdown; failovers; " + NOT_MODELLED,
+    assumptions=(one_controller,),
+)
+
+OPEN_UNREGISTERED = Model(
+    name="open_unregistered",
+    doc="Two brokers that ask the controller for anything at any time, but for shutdowns; one is unregistered.",
+    init=late_requests,
+    actions=(*WITHOUT_FAILOVERS, topics.unregister),
+    properties=OPEN.properties,
+    constants={"lifecycle_in_flight": 2, "max_unregistrations": 1},
+    settings=SETTINGS,
+    faults="an operator unregisters a broker; any number of crashes, second processes, lapsed leases and lost messages",
+    not_modelled="controlled shutdown; failovers; " + NOT_MODELLED,
+    assumptions=(one_controller,),
+)
+
+OPEN_RECREATED = Model(
+    name="open_recreated",
+    doc="Two brokers that ask the controller for anything at any time, but for shutdowns; the topic is created again.",
+    init=late_requests,
+    actions=(*WITHOUT_FAILOVERS, topics.create_topic, topics.delete_topic),
+    properties=OPEN.properties,
+    constants={"lifecycle_in_flight": 2, "max_topics": 1},
+    settings=SETTINGS,
+    faults="the topic deleted and created again; any number of crashes, second processes, lapsed leases and lost "
+    "messages",
+    not_modelled="controlled shutdown; failovers; " + NOT_MODELLED,
+    assumptions=(one_controller,),
+)
+
+OPEN_GROWING = Model(
+    name="open_growing",
+    doc="Two brokers that ask the controller for anything at any time, but for shutdowns, while the log grows.",
+    init=late_requests,
+    actions=(*WITHOUT_FAILOVERS, controller.grow_log),
+    properties=OPEN.properties,
+    constants={"lifecycle_in_flight": 2},
     settings=SETTINGS,
     faults="any number of crashes, second processes, lapsed leases and lost messages",
     not_modelled="controlled shutdown; failovers; " + NOT_MODELLED,
@@ -87,7 +130,7 @@ OPEN_SHUTDOWN = Model(
     assumptions=(one_controller,),
 )
 
-MODELS = [OPEN, OPEN_THREE, OPEN_SHUTDOWN]
+MODELS = [OPEN, OPEN_THREE, OPEN_UNREGISTERED, OPEN_RECREATED, OPEN_GROWING, OPEN_SHUTDOWN]
 
 
 def at_will_of(model: Model, within: Model) -> Inclusion:
@@ -107,4 +150,7 @@ INCLUSIONS = [
     *(at_will_of(model, OPEN) for model in (MEMBERSHIP, LATE, LOSSY, ZOMBIE, TWINS, TWINS_SPURIOUS)),
     *(at_will_of(model, OPEN_THREE) for model in (ISR_MODEL, ISR_SPURIOUS, LARGE)),
     *(at_will_of(model, OPEN_SHUTDOWN) for model in (SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD)),
+    at_will_of(UNREGISTERED, OPEN_UNREGISTERED),
+    at_will_of(RECREATED, OPEN_RECREATED),
+    at_will_of(UNFENCING_ENDS, OPEN_GROWING),
 ]
