@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.lang import Inclusion, Model
+from checker.lang import Declared, Inclusion, Model
 from spec.kraft import properties
 from spec.kraft.actions import at_will, controller, faults, topics
 from spec.kraft.design import SETTINGS
@@ -61,59 +61,52 @@ OPEN = Model(
     assumptions=(one_controller,),
 )
 
-WITHOUT_FAILOVERS = tuple(one for one in AT_WILL if one is not faults.fail_over)
+ANYTIME = "any number of crashes, second processes, lapsed leases and lost messages"
 
-OPEN_THREE = Model(
-    name="open_three",
-    doc="Three brokers that ask the controller for anything at any time, but for shutdowns; no failover.",
-    init=late_requests,
-    actions=WITHOUT_FAILOVERS,
-    properties=OPEN.properties,
-    constants={"brokers": 3, "min_insync_replicas": 2, "lifecycle_in_flight": 2},
-    settings=SETTINGS,
-    faults="any number of crashes, second processes, lapsed leases and lost messages",
-    not_modelled="controlled shutdown; failovers; " + NOT_MODELLED,
-    assumptions=(one_controller,),
+
+def without_failovers(name: str, doc: str, happens: str, constants: dict[str, int], *actions: Declared) -> Model:
+    """Brokers that ask the controller for anything at any time, but for shutdowns, and what happens besides."""
+    return Model(
+        name=name,
+        doc=doc,
+        init=late_requests,
+        actions=(*(one for one in AT_WILL if one is not faults.fail_over), *actions),
+        properties=OPEN.properties,
+        constants={"lifecycle_in_flight": 2, **constants},
+        settings=SETTINGS,
+        faults=f"{happens}; {ANYTIME}" if happens else ANYTIME,
+        not_modelled="controlled shutdown; failovers; " + NOT_MODELLED,
+        assumptions=(one_controller,),
+    )
+
+
+OPEN_THREE = without_failovers(
+    "open_three",
+    "Three brokers that ask the controller for anything at any time, but for shutdowns; no failover.",
+    "",
+    {"brokers": 3, "min_insync_replicas": 2},
 )
-
-OPEN_UNREGISTERED = Model(
-    name="open_unregistered",
-    doc="Two brokers that ask the controller for anything at any time, but for shutdowns; one is unregistered.",
-    init=late_requests,
-    actions=(*WITHOUT_FAILOVERS, topics.unregister),
-    properties=OPEN.properties,
-    constants={"lifecycle_in_flight": 2, "max_unregistrations": 1},
-    settings=SETTINGS,
-    faults="an operator unregisters a broker; any number of crashes, second processes, lapsed leases and lost messages",
-    not_modelled="controlled shutdown; failovers; " + NOT_MODELLED,
-    assumptions=(one_controller,),
+OPEN_UNREGISTERED = without_failovers(
+    "open_unregistered",
+    "Two brokers that ask the controller for anything at any time, but for shutdowns; one is unregistered.",
+    "an operator unregisters a broker",
+    {"max_unregistrations": 1},
+    topics.unregister,
 )
-
-OPEN_RECREATED = Model(
-    name="open_recreated",
-    doc="Two brokers that ask the controller for anything at any time, but for shutdowns; the topic is created again.",
-    init=late_requests,
-    actions=(*WITHOUT_FAILOVERS, topics.create_topic, topics.delete_topic),
-    properties=OPEN.properties,
-    constants={"lifecycle_in_flight": 2, "max_topics": 1},
-    settings=SETTINGS,
-    faults="the topic deleted and created again; any number of crashes, second processes, lapsed leases and lost "
-    "messages",
-    not_modelled="controlled shutdown; failovers; " + NOT_MODELLED,
-    assumptions=(one_controller,),
+OPEN_RECREATED = without_failovers(
+    "open_recreated",
+    "Two brokers that ask the controller for anything at any time, but for shutdowns; the topic is created again.",
+    "the topic deleted and created again",
+    {"max_topics": 1},
+    topics.create_topic,
+    topics.delete_topic,
 )
-
-OPEN_GROWING = Model(
-    name="open_growing",
-    doc="Two brokers that ask the controller for anything at any time, but for shutdowns, while the log grows.",
-    init=late_requests,
-    actions=(*WITHOUT_FAILOVERS, controller.grow_log),
-    properties=OPEN.properties,
-    constants={"lifecycle_in_flight": 2},
-    settings=SETTINGS,
-    faults="any number of crashes, second processes, lapsed leases and lost messages",
-    not_modelled="controlled shutdown; failovers; " + NOT_MODELLED,
-    assumptions=(one_controller,),
+OPEN_GROWING = without_failovers(
+    "open_growing",
+    "Two brokers that ask the controller for anything at any time, but for shutdowns, while the log grows.",
+    "records that change nothing",
+    {},
+    controller.grow_log,
 )
 
 OPEN_SHUTDOWN = Model(
