@@ -90,7 +90,7 @@ class Report:
             return DIVERGES
         if self.stopped is not None:
             return INCOMPLETE
-        return VACUOUS if self.reason else CONFORMS
+        return VACUOUS if self._missed else CONFORMS
 
     @property
     def reason(self) -> str:
@@ -99,10 +99,15 @@ class Report:
             return self.divergence.reason
         if self.stopped is not None:
             return self.stopped
+        return "; ".join([*self._missed, *[UNPROBED] * (not self.probed)])
+
+    @property
+    def _missed(self) -> list[str]:
+        """What of the spec never happened."""
         covered = (self.counts.states, self.counts.transitions)
         missed = self.states is not None and covered != (self.states, self.transitions)
-        reasons = [f"the spec never takes {', '.join(self.never)}"] * bool(self.never)
-        return "; ".join([*reasons, *["not all of the spec was covered"] * missed])
+        never = [f"the spec never takes {', '.join(self.never)}"] * bool(self.never)
+        return [*never, *["not all of the spec was covered"] * missed]
 
     @property
     def exit_code(self) -> int:

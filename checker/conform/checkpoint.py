@@ -45,7 +45,7 @@ class Checkpoint:
         checkpoint = cls(Folder(directory, VERSION, key), name)
         manifest = checkpoint._folder.manifest()
         if manifest["implementation"] != name:
-            raise CheckpointError(f"{directory} is of another implementation: {manifest['implementation']}")
+            raise CheckpointError(f"{directory} is of {manifest['implementation']}, and not of {name}")
         checkpoint.levels, checkpoint._receivers = manifest["levels"], manifest["receivers"]
         checkpoint._crcs, checkpoint.counts = manifest["crcs"], Counts(**manifest["counts"])
         return checkpoint

@@ -122,9 +122,9 @@ def test_other_files_stay(tmp_path: Path) -> None:
 def test_what_is_refused(stopped: Path) -> None:
     with pytest.raises(CheckpointError, match="already holds a checkpoint"):
         run(checkpoint=stopped)
-    with pytest.raises(CheckpointError, match="of another implementation: lease"):
+    with pytest.raises(CheckpointError, match="is of lease, and not of other"):
         run(name="other", resume=stopped)
-    with pytest.raises(CheckpointError, match="of another implementation: lease"):
+    with pytest.raises(CheckpointError, match="is of lease, and not of lease, without messages that are not under way"):
         run(probes=False, resume=stopped)
     with pytest.raises(CheckpointError, match="of another model, other constants"):
         run(changes={"clients": "1"}, resume=stopped)

@@ -58,7 +58,7 @@ def test_messages_that_are_not_under_way_are_not_tried() -> None:
     result = run("conform", LEASE, "--impl", SERVER, "--jobs", 2, "--quiet", "--no-probes")
     assert result.exit_code == 0
     assert "1,448 transitions driven between 447 pairs, depth 19" in result.stdout
-    assert "no messages tried that are not under way" in result.stdout
+    assert result.stdout.rstrip().endswith("conforms: without messages that are not under way")
 
 
 def test_constants_are_set() -> None:

@@ -76,6 +76,20 @@ class Counts(CopiesItself, Controller):
         return super().handle(call, request, now_ms)
 
 
+class BearsGrudges(CopiesItself, Controller):
+    """Once it has refused a change of an ISR for its epoch, it unfences nobody. The refusal shows nothing of that."""
+
+    grudge = False
+
+    def handle(self, call: int, request: Request, now_ms: int) -> Effects:
+        if isinstance(request, BrokerHeartbeatRequest) and self.grudge:
+            request = replace(request, want_fence=True)
+        effects = super().handle(call, request, now_ms)
+        errors = {effect.response.error for effect in effects if isinstance(effect, Reply)}
+        self.grudge = self.grudge or bool(errors & {ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_UPDATE_VERSION})
+        return effects
+
+
 class KeepsFencedSessions(CopiesItself, Controller):
     """It goes on with the shutdown of a broker that it has fenced."""
 
@@ -153,6 +167,7 @@ FAULTS = {
     "replies to each other's callers": (
         Faulty(SwapsReplies), "failover_record", {"max_failovers": 0, "lifecycle_in_flight": 2}, "",
     ),
+    "a refusal that is remembered": (Faulty(BearsGrudges), "open", {}, "is elsewhere after it"),
     "failures that wear out": (Faulty(broken=GivesUp), "unfencing_ends", {"brokers": 1}, "it sends nothing"),
 }  # fmt: skip
 

@@ -13,9 +13,11 @@ import pytest
 
 from checker.explicit.inclusion import Included, include
 from checker.lang.inclusion import BoundInclusion, load_inclusion
+from checker.lang.loader import load
 from checker.running.limits import Limits
 from tests.conftest import ROOT
 from tests.planted import planted
+from tests.spec.asked import not_offered
 
 QUORUM_AS_SEEN = "kraft/quorum_as_seen"
 MEMBERSHIP_AT_WILL, SHUTDOWN_AT_WILL = "kraft/membership_at_will", "kraft/shutdown_at_will"
@@ -57,6 +59,25 @@ def test_in_three_epochs() -> None:
 )
 def test_of_a_controller(model: str) -> None:
     pin(f"kraft/{model}_at_will", "")
+
+
+@pytest.mark.long("models of 237,292 to 1,362,131 states: up to half a minute each")
+@pytest.mark.sample(1, verify=2)
+@pytest.mark.parametrize(
+    ("model", "requests"),
+    [("unfencing_ends", 132), ("isr_spurious", 150), ("unregistered", 108), ("recreated", 159), ("shutdown", 1835)],
+)
+def test_what_is_asked_of_a_controller_may_be_asked_at_will(model: str, requests: int) -> None:
+    """The inclusion compares what is decided, whatever is asked."""
+    inclusion = load_inclusion(f"kraft/{model}_at_will")
+    assert not_offered(inclusion.model, inclusion.within) == (requests, [])
+
+
+def test_what_nobody_asks_at_will_is_missed() -> None:
+    """Nobody shuts down in `open`."""
+    model = load("kraft/shutdown", {"max_crashes": "0", "max_early_expiries": "0", "max_failovers": "0"})
+    _, missed = not_offered(model, load("kraft/open"))
+    assert any(one[0] == "beat" and one[3] for _, one in missed)
 
 
 @pytest.mark.large("models of 350,432 to 8,606,008 states: a minute or two each")

@@ -36,7 +36,6 @@ def conform_text(report: Report) -> str:
         f"{plural(sum(counts.tried), 'refusal')}",
         *[f"{plural(report.probes, 'message')} not under way, at {plural(report.receivers, 'receiver')}"]
         * bool(report.receivers),
-        *["no messages tried that are not under way"] * (not report.probed),
         f"of the spec: {_share(counts.states, report.states, 'states')}, "
         f"{_share(counts.transitions, report.transitions, 'transitions')}",
         *bounds,

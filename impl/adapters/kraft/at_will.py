@@ -81,6 +81,34 @@ def reported_offset(cluster: Cluster, voter: int, id_: int, arguments: Arguments
     return min(further) - 1 if further else cluster.committed.offset
 
 
+def ask_too_late(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster:
+    """A request with an epoch of before, or, where there is none before, one that is not issued yet."""
+    voter, place, what = arguments["voter"].index, arguments["process"].index, arguments["request"].name
+    id_, image = cluster.shape.node_ids[place], cluster.controllers[voter].image
+    epoch = image.registrations[id_].broker_epoch
+    if what == "HEARTBEAT_OF_OLD_BROKER":
+        beat = BrokerHeartbeatRequest(id_, epoch - 1, cluster.committed.offset, want_fence=False, want_shut_down=False)
+        return handle_lifecycle(cluster, late(place, voter, beat))
+    topic = image.topic_ids[TOPIC]
+    partition = image.partitions[topic, 0]
+    request = AlterPartitionRequest(
+        broker_id=id_,
+        broker_epoch=epoch - 1 if what == "CHANGE_OF_OLD_BROKER" else epoch,
+        topic_id=topic,
+        partition_id=0,
+        leader_epoch=before(partition.leader_epoch) if what == "CHANGE_OF_OLD_LEADER" else partition.leader_epoch,
+        partition_epoch=before(partition.partition_epoch)
+        if what == "CHANGE_OF_OLD_PARTITION"
+        else partition.partition_epoch,
+        new_isr=(IsrMember(id_),),
+    )
+    return handle_alter_isr(cluster, late(place, voter, request))
+
+
+def before(epoch: int) -> int:
+    return epoch - 1 if epoch > 0 else 1
+
+
 def alter_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster:
     """A leader asks for an ISR with one member more, or less, than the controller has."""
     voter, place, p = arguments["voter"].index, arguments["leader"].index, arguments["p"].index

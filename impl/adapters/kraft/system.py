@@ -81,6 +81,7 @@ STEPS: dict[str, Action] = {
     "register_at_will": at_will.register,
     "heartbeat_at_will": at_will.heartbeat,
     "alter_isr_at_will": at_will.alter_isr,
+    "ask_too_late": at_will.ask_too_late,
     # Time, the network, and what goes wrong.
     "expire_lease": controllers.expire_lease,
     "expire_lease_early": controllers.expire_lease,

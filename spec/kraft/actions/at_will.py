@@ -4,7 +4,6 @@ Request and decision are one step, and nobody waits for the reply. Of a broker n
 that has its registration, where a shutdown had begun by then: `applied` is the last one. So a state is one of the
 controller, and there it can be asked for all that brokers ask for, even ones that crash, are there twice, or miss what
 is sent to them.
-Leaves out: requests that are refused. They change nothing.
 """
 
 from __future__ import annotations
@@ -147,6 +146,28 @@ def alter_isr_at_will(s: Cluster, voter: Voter, leader: Process, p: TopicPartiti
         to=voter,
     )
     s.controllers[voter] = after_alter_isr(s, controller, request)
+
+
+class Refused(Enum):
+    """A request with an epoch of before, and which one that is."""
+
+    HEARTBEAT_OF_OLD_BROKER = "HEARTBEAT_OF_OLD_BROKER"
+    CHANGE_OF_OLD_BROKER = "CHANGE_OF_OLD_BROKER"
+    CHANGE_OF_OLD_LEADER = "CHANGE_OF_OLD_LEADER"
+    CHANGE_OF_OLD_PARTITION = "CHANGE_OF_OLD_PARTITION"
+
+
+@action(
+    who="broker {process}",
+    source="KIP-631, Broker Leases; KIP-497",
+    deviates="request and decision in one step",
+    api="BrokerHeartbeat v0, AlterPartition v3",
+)
+def ask_too_late(s: Cluster, voter: Voter, process: Process, request: Refused) -> None:
+    """A broker asks for what is refused, and nothing changes: what it should leave unseen would be found later."""
+    image = s.controllers[voter].image
+    require(is_free(s, voter) and image.registrations[node_id(process)] is not None)
+    require(request == Refused.HEARTBEAT_OF_OLD_BROKER or image.partitions[TopicPartition(0)] is not None)
 
 
 def oldest_images(s: Cluster, after: Controller) -> Map[Process, BrokerProcess]:

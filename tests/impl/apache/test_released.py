@@ -49,7 +49,7 @@ def driven(model: str, system: Any, changes: Mapping[str, object], max_depth: in
         ("stuck_reassignment", {"max_crashes": 0}, VACUOUS, 427, 245),
         ("lossy", {"max_crashes": 0, "max_disk_losses": 0}, VACUOUS, 10_560, 1_464),
         ("refused", {"max_early_expiries": 0, "max_crashes": 0}, VACUOUS, 7_988, 1_425),
-        ("open", {}, CONFORMS, 20_226, 1_196),
+        ("open", {}, CONFORMS, 29_378, 1_196),
     ],
 )
 def test_what_conforms(model: str, changes: dict[str, object], verdict: str, transitions: int, pairs: int) -> None:
