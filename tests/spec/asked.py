@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 from checker.explicit.check import kernel_of
@@ -19,13 +18,14 @@ from checker.explicit.liveness.graph import build_with_states
 from checker.explicit.search.breadth_first import search
 from checker.lang.frontend.observation import observation
 from checker.lang.loader import BoundModel
+from checker.reference.step import Reference
 from checker.running.deadline import Deadline
 from checker.running.limits import Limits
-from spec.kraft.actions.at_will import Decided, Reach, amended_at, decided, reached_offset
+from spec.kraft.actions.at_will import Decided, amended_at, decided, reached_offset
 from spec.kraft.actions.controller import alter_isr_error
 from spec.kraft.actions.shutdown import has_applied
 from spec.kraft.messages import Register
-from spec.kraft.types import Broker, Error, TopicPartition, Voter, node_id
+from spec.kraft.types import Broker, Error, Voter, node_id
 
 Asked = tuple[Any, ...]
 BATCH = 1 << 17
@@ -58,37 +58,20 @@ def beat(s: Any, broker: Any, want_fence: bool, want_shut_down: bool, caught_up:
     return "beat", broker.index, want_fence, want_shut_down, caught_up, reached, has_amended
 
 
-def offered(s: Any, may_shut_down: bool) -> Iterator[Asked]:
-    """What brokers may ask for at will."""
+def offered(reference: Reference, s: Any) -> Iterator[Asked]:
+    """What brokers ask for at will, in the steps that the model takes from here."""
     controller = s.controllers[Voter(0)]
-    for process in s.processes:
-        broker = node_id(process)
-        yield "register", broker.index, False
-        if controller.image.registrations[broker] is None:
-            continue
-        yield "register", broker.index, True
-        least, flags = s.processes[process].applied, (False, True)
-        for want_fence, want_shut_down, caught_up, reach, of in product(flags, flags, flags, Reach, Broker):
-            reached = reached_offset(controller, reach, of)
-            if (
-                (may_shut_down or not want_shut_down)
-                and (reach == Reach.SHUTDOWN or of == broker)
-                and (reached is None) == (reach == Reach.NOTHING)
-                and (reached is None or caught_up != has_applied(least, reached))
-            ):
-                applied = least if caught_up and reached is None else reached
-                yield beat(s, broker, want_fence, want_shut_down, caught_up, applied)
-    yield from changes_offered(controller.image)
-
-
-def changes_offered(image: Any) -> Iterator[Asked]:
-    partition = image.partitions[TopicPartition(0)]
-    if partition is None or partition.leader is None:
-        return
-    for member in Broker:
-        if member != partition.leader and image.registrations[member] is not None:
-            isr = partition.isr - {member} if member in partition.isr else partition.isr | {member}
-            yield "isr", partition.leader.index, frozenset(b.index for b in isr)
+    for instance, _ in reference.successors(s):
+        match reference.actions[reference.instances[instance][0]].name, reference.arguments(s, instance):
+            case "register_at_will", (_, process, again):
+                yield "register", node_id(process).index, again
+            case "heartbeat_at_will", (_, process, want_fence, want_shut_down, caught_up, reach, of):
+                reached = reached_offset(controller, reach, of)
+                applied = s.processes[process].applied if caught_up and reached is None else reached
+                yield beat(s, node_id(process), want_fence, want_shut_down, caught_up, applied)
+            case "alter_isr_at_will", (_, leader, p, member):
+                isr = controller.image.partitions[p].isr ^ {member}
+                yield "isr", node_id(leader).index, frozenset(b.index for b in isr)
 
 
 def asked(s: Any) -> Iterator[Asked]:
@@ -108,11 +91,11 @@ def asked(s: Any) -> Iterator[Asked]:
 
 def offers(within: BoundModel) -> dict[Decided, set[Asked]]:
     """By what is decided, all that brokers may ask for at will."""
-    may_shut_down = within.constants["max_shutdowns"] > 0
     found: dict[Decided, set[Asked]] = {}
+    reference = Reference(within)
     for s in states(within, "processes", "lifecycle", "alterations"):
         is_free = len(s.lifecycle) + len(s.alterations) == 0
-        found.setdefault(decided(s), set()).update(offered(s, may_shut_down) if is_free else asked(s))
+        found.setdefault(decided(s), set()).update(offered(reference, s) if is_free else asked(s))
     return found
 
 

@@ -80,6 +80,15 @@ def test_what_nobody_asks_at_will_is_missed() -> None:
     assert any(one[0] == "beat" and one[3] for _, one in missed)
 
 
+def test_a_wish_that_nobody_has_at_will_is_missed() -> None:
+    """The inclusion holds like that: what is seen comes about by other requests, too."""
+    asked = load_inclusion("kraft/unfencing_ends_at_will")
+    guard = "require(is_free(s, voter) and (not want_shut_down or Design.max_shutdowns > 0))"
+    within = planted(asked.within, "heartbeat_at_will", guard, f"{guard}; require(not want_fence)")
+    _, missed = not_offered(asked.model, within)
+    assert missed and all(one[0] == "beat" and one[2] for _, one in missed)
+
+
 @pytest.mark.large("models of 350,432 to 8,606,008 states: a minute or two each")
 @pytest.mark.parametrize("model", ["isr_spurious", "shutdown", "zombie"])
 def test_of_a_controller_of_43(model: str) -> None:
