@@ -48,6 +48,8 @@ NOT_MODELLED = (
     "more than one partition and one controller; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
 )
 
+ANYTIME = "any number of crashes, second processes, lapsed leases and lost messages"
+
 OPEN = Model(
     name="open",
     doc="Two brokers that ask the controller for anything at any time, but for shutdowns; one failover.",
@@ -56,12 +58,10 @@ OPEN = Model(
     properties=(*KEPT, properties.leader_election.leader_may_lead, properties.isr.fenced_broker_is_out_of_isr),
     constants={"lifecycle_in_flight": 2, "max_failovers": 1},
     settings=SETTINGS,
-    faults="any number of crashes, second processes, lapsed leases and lost messages; one failover",
+    faults=f"{ANYTIME}; one failover",
     not_modelled="controlled shutdown; " + NOT_MODELLED,
     assumptions=(one_controller,),
 )
-
-ANYTIME = "any number of crashes, second processes, lapsed leases and lost messages"
 
 
 def without_failovers(name: str, doc: str, happens: str, constants: dict[str, int], *actions: Declared) -> Model:
