@@ -82,7 +82,7 @@ PINS = [
     Pin("open_unregistered", {}, 2_712, 205, 4_217),
     Pin("open_recreated", {}, 9_400, 633, 15_957),
     Pin("open_growing", {}, 2_684, 204, 8_621),
-    Pin("open_shutdown", {"brokers": 1}, 299, 45, 322),
+    Pin("open_shutdown", {"brokers": 1}, 387, 45, 322),
     Pin("elections_end", {"max_failovers": 2}, 2_706, 1_084),
     Pin("snapshot_reassignment", {"max_failovers": 0}, 8_854, 1_324, 348),
     Pin("snapshot_reassignment", {"snapshots": 0, "pending_batches": 1}, 106_659, 22_786, 492),
@@ -142,7 +142,7 @@ def test_conforms(pin: Pin, jobs: int) -> None:
 @LONG
 def test_three_brokers_that_ask_at_will() -> None:
     report = conform(load("kraft/open_three"), SYSTEM, "kraft", ConformOptions(2, probes=False))
-    assert (report.verdict, report.counts.transitions, report.transitions) == ("conforms", 26_516, 26_516)
+    assert (report.verdict, report.counts.transitions, report.transitions) == ("conforms", 40_272, 40_272)
     assert (report.receivers, report.probes) == (0, 0)
 
 

@@ -26,6 +26,7 @@ AT_WILL = (
     at_will.register_at_will,
     at_will.heartbeat_at_will,
     at_will.alter_isr_at_will,
+    at_will.ask_too_late,
     controller.handle_registration,
     controller.handle_heartbeat,
     controller.handle_alter_isr,
@@ -54,7 +55,7 @@ OPEN = Model(
     name="open",
     doc="Two brokers that ask the controller for anything at any time, but for shutdowns; one failover.",
     init=late_requests,
-    actions=(*AT_WILL, at_will.ask_too_late),
+    actions=AT_WILL,
     properties=(*KEPT, properties.leader_election.leader_may_lead, properties.isr.fenced_broker_is_out_of_isr),
     constants={"lifecycle_in_flight": 2, "max_failovers": 1},
     settings=SETTINGS,
@@ -92,7 +93,6 @@ OPEN_UNREGISTERED = without_failovers(
     "an operator unregisters a broker",
     {"max_unregistrations": 1},
     topics.unregister,
-    at_will.ask_too_late,
 )
 OPEN_RECREATED = without_failovers(
     "open_recreated",
@@ -101,7 +101,6 @@ OPEN_RECREATED = without_failovers(
     {"max_topics": 1},
     topics.create_topic,
     topics.delete_topic,
-    at_will.ask_too_late,
 )
 OPEN_GROWING = without_failovers(
     "open_growing",
@@ -109,7 +108,6 @@ OPEN_GROWING = without_failovers(
     "records that change nothing",
     {},
     controller.grow_log,
-    at_will.ask_too_late,
 )
 
 OPEN_SHUTDOWN = Model(
