@@ -86,11 +86,12 @@ class State:
 
     @cached_property
     def reverted(self) -> tuple[str, tuple[Number, ...]] | None:
-        """Digest and numbers of what would be left if the active role went now; None where all of it is committed.
+        """Digest and numbers of what would be left if the active role went now; None of one that has it not.
 
-        Kafka keeps that beside the newest state, in memory, and goes back to it (`SnapshotRegistry`).
+        Kafka keeps that beside the newest state, in memory, and goes back to it (`SnapshotRegistry`). Where all is
+        committed, it may lack something, too: what is right behind a snapshot (OffsetControlManager.endLoadSnapshot).
         """
-        if not self.answer.get("pending"):
+        if not self.answer.get("leads"):
             return None
         return digest_and_numbers(self._jvm.ask({"kind": "reverted", "state": self.number}))
 

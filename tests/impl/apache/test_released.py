@@ -18,12 +18,13 @@ from checker.lang.loader import load
 from checker.verdicts import CONFORMS, DIVERGES, INCOMPLETE, VACUOUS
 from impl.adapters.apache_kafka.system import ApacheCore, ApacheUnderTest, MixedCore
 from impl.apache.controller import ApacheController
-from impl.apache.jvm import jvm, jvm_of
+from impl.apache.jvm import Number, jvm, jvm_of
 from impl.apache.release import classes, jars, missing, sources
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationRequest
-from impl.kraft.records import SupportedFeature
+from impl.kraft.records import Batch, NoOpRecord, RegisterBrokerRecord, SupportedFeature
+from impl.kraft.snapshot import Snapshot
 from tests.impl.apache.jars import skip_without
 
 VERSION = "4.3.1"
@@ -265,16 +266,41 @@ def test_a_field_that_nobody_names_is_part_of_the_state() -> None:
 def test_what_would_be_taken_back_is_part_of_the_state() -> None:
     """An active controller that loses the role goes back to what is committed, which it keeps beside the newest."""
     controller = ApacheController(VERSION, ControllerSettings(cluster_id="c"))
+    assert controller.state.reverted is None
     controller.claim(1, 0)
     controller.on_commit(1, 0)
-    assert controller.state.reverted is None
-    before = controller.copy()
+    before = renounced(controller)
+    assert controller.state.reverted == before
     features = (SupportedFeature("metadata.version", 1, 20),)
     controller.handle(1, BrokerRegistrationRequest(0, "c", UUID(int=1), features=features), 0)
-    before.renounce(0)
-    assert controller.state.reverted == (before.state.digest, before.state.numbers)
+    assert controller.state.reverted == before
     controller.on_commit(controller.speculative.offset + 1, 0)
-    assert controller.state.reverted is None
+    assert controller.state.reverted == renounced(controller) != before
+
+
+def renounced(controller: ApacheController) -> tuple[str, tuple[Number, ...]]:
+    other = controller.copy()
+    other.renounce(0)
+    return other.state.digest, other.state.numbers
+
+
+@released
+@pytest.mark.xdist_group("apache")
+def test_what_is_forgotten_with_the_role_is_part_of_the_state_before() -> None:
+    """The record right behind a snapshot (OffsetControlManager.endLoadSnapshot), while all is committed."""
+    first, last = (RegisterBrokerRecord(at, UUID(int=at), at, (), (), None, fenced=True) for at in (0, 6))
+    active = []
+    for snapshot_offset in (4, 5):
+        controller = ApacheController(VERSION, ControllerSettings(cluster_id="c"))
+        controller.load(Snapshot(snapshot_offset, 1, (first,)))
+        for offset in range(snapshot_offset + 1, 6):
+            controller.replay(Batch(offset, 1, (NoOpRecord(),)))
+        controller.replay(Batch(6, 1, (last,)))
+        controller.claim(2, 0)
+        active.append(controller.state)
+    keeps, forgets = active
+    assert keeps.digest == forgets.digest and keeps.reverted is not None and forgets.reverted is not None
+    assert keeps.reverted[0] != forgets.reverted[0]
 
 
 @released

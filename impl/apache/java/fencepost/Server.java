@@ -146,7 +146,7 @@ final class Server {
                 waiting.addArray().add(number).add(one.offset()).add(one.content());
             }
         });
-        answer.put("pending", node.log.pending.size()).put("checksLeases", node.checksLeases());
+        answer.put("leads", node.log.leader.leaderId().isPresent()).put("checksLeases", node.checksLeases());
         ArrayNode sessions = answer.putArray("sessions");
         Inside.sessions(node.controller).forEach(one -> sessions.addArray()
             .add(one.brokerId()).add(one.contactNs()).add(one.metadataOffset()).add(one.shutdownOffset()));
