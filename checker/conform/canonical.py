@@ -52,8 +52,8 @@ class Canonical:
 
     def __init__(self) -> None:
         self._codes: dict[Any, Code] = {}
-        self._read: dict[Structure, tuple[Any, tuple[Code, Ordinals]]] = {}  # of parts, with the first of equal ones
-        self._same: dict[int, tuple[Any, tuple[Code, Ordinals]]] = {}  # of those that were met again themselves
+        self._read: dict[Structure, tuple[Code, Ordinals]] = {}  # of parts
+        self._same: dict[int, tuple[Any, tuple[Code, Ordinals]]] = {}  # by id, with the part: to hash it is slow
         self._numbers: dict[Ordinal, str] = {}
 
     def of(self, structure: Structure) -> Digest:
@@ -77,7 +77,9 @@ class Canonical:
         return _digest((own_code,), own), both, whole
 
     def _forget(self) -> None:
-        if max(len(self._read), len(self._codes), len(self._same), len(self._numbers)) > MOST_REMEMBERED:
+        if len(self._same) > MOST_REMEMBERED:
+            self._same.clear()
+        if max(len(self._read), len(self._codes), len(self._numbers)) > MOST_REMEMBERED:
             for table in (self._read, self._codes, self._same, self._numbers):
                 table.clear()
 
@@ -87,10 +89,9 @@ class Canonical:
         if depth == LIKELY or (is_set and depth > 0):
             known = self._read.get(node)
             if known is None:
-                known = self._read[node] = node, self._of_set(node) if is_set else self._of(node, depth)
-            elif known[0] is node:
-                self._same[id(node)] = known
-            return known[1]
+                known = self._read[node] = self._of_set(node) if is_set else self._of(node, depth)
+            self._same[id(node)] = node, known
+            return known
         return self._of_set(node) if is_set else self._of(node, depth)
 
     def _of(self, node: Any, depth: int) -> tuple[Code, Ordinals]:

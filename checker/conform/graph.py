@@ -123,6 +123,7 @@ class Graph:
         self._plans: dict[tuple[type, int, tuple[str, ...]], Plan] = {}
         self._remembered: dict[Any, dict[int, tuple[Any, Structure]]] = {}
         self._values: dict[int, tuple[Any, Structure]] = {}
+        self._many = 0  # that are remembered, in all contexts
         self._owners: list[Any] = []
         self._is_passing = False  # what was just read can change, or rests on what can
 
@@ -130,14 +131,18 @@ class Graph:
         """Read further classes by rules, from now on."""
         self._rules = {**self._rules, **rules}
         self._plans.clear()
-        self._remembered.clear()
+        self._forget()
 
     def read(self, value: Any, context: Hashable = None) -> Structure:
         """The structure of a value and all that it holds. Raises UnreadableStateError."""
-        if sum(map(len, self._remembered.values())) > MOST_REMEMBERED or len(self._remembered) > MOST_CONTEXTS:
-            self._remembered.clear()
+        if self._many > MOST_REMEMBERED or len(self._remembered) > MOST_CONTEXTS:
+            self._forget()
         self.context, self._values = context, self._remembered.setdefault(context, {})
         return self.of(value)
+
+    def _forget(self) -> None:
+        self._remembered.clear()
+        self._many = 0
 
     def of(self, value: Any) -> Structure:
         """The structure of a part of what is read."""
@@ -241,6 +246,7 @@ class Graph:
         made = read(value)
         if not self._is_passing:
             self._values[id(value)] = value, made
+            self._many += 1
         self._is_passing |= before
         return made
 

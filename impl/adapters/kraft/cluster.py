@@ -17,7 +17,7 @@ from checker.conform.system import Structure
 from impl.adapters.kraft import times
 from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core, is_kafkas, loaded
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
-from impl.adapters.kraft.values import FIRST, Comparable, Remembering, digest, recalled, replace, without_memory
+from impl.adapters.kraft.values import FIRST, Comparable, Remembering, digest, recalled, replace
 from impl.adapters.kraft.views import ProcessView
 from impl.kraft.broker import BrokerSettings
 from impl.kraft.broker.replica_log import InMemoryReplicaLog
@@ -311,7 +311,7 @@ HOSTS = "controllers", "processes", "lifecycle", "alterations"
 
 
 @dataclass(frozen=True, eq=False)
-class Cluster:
+class Cluster(Remembering):
     """The whole system under test.
 
     log: what is committed. stable: its replay, where there are several controllers; written: how many batches they have
@@ -350,9 +350,6 @@ class Cluster:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Cluster) and self._parts == other._parts
 
-    def __getstate__(self) -> dict[str, Any]:
-        return without_memory(self)
-
     def __setstate__(self, parts: dict[str, Any]) -> None:
         hosts = {name: tuple(host.alike() for host in parts[name]) for name in HOSTS}
         vars(self).update(parts, **hosts)
@@ -360,7 +357,10 @@ class Cluster:
     @property
     def lens(self) -> Lens:
         """The way to read the hosts of this cluster."""
-        return lens(self.history, self.marks, self.ends)
+        found = self.memory.get(Lens)
+        if found is None:
+            found = self.memory[Lens] = lens(self.history, self.marks, self.ends)
+        return found  # type: ignore[return-value]  # as it was put there
 
     @property
     def ends(self) -> tuple[int, ...]:

@@ -119,8 +119,13 @@ def claim(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
 
 
 def find_controller(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
-    place = arguments["process"].index
-    return cluster.with_process(place, replace(cluster.processes[place], controller=arguments["voter"].index))
+    place, voter = arguments["process"].index, arguments["voter"].index
+    return cluster.with_process(place, sending_to(cluster.processes[place], voter))
+
+
+@recalled
+def sending_to(host: ProcessHost, voter: int) -> ProcessHost:
+    return replace(host, controller=voter)
 
 
 # The log.
