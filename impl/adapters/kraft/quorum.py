@@ -44,10 +44,14 @@ def elect(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     epoch = 1 + max(host.epoch for host in cluster.controllers)
     for voter in sorted(one.index for one in arguments["voters"]):
         cluster = stepped_down(cluster, voter, epoch)
-    host = cluster.controllers[candidate]
-    entry = Entry(cluster.written, Batch(end_offset(host), epoch, (NoOpRecord(),)))
-    elected = replace(host, is_elected=True, log=(*host.log, entry))
-    return replace(cluster.with_controller(candidate, elected), written=cluster.written + 1)
+    host = elected(cluster.controllers[candidate], epoch, cluster.written)
+    return replace(cluster.with_controller(candidate, host), written=cluster.written + 1)
+
+
+@recalled
+def elected(host: ControllerHost, epoch: int, written: int) -> ControllerHost:
+    entry = Entry(written, Batch(end_offset(host), epoch, (NoOpRecord(),)))
+    return replace(host, is_elected=True, log=(*host.log, entry))
 
 
 def end_offset(host: ControllerHost) -> int:
