@@ -27,7 +27,10 @@ LENGTH = struct.Struct(">i")
 
 
 class Number(NamedTuple):
-    """A number that a state has. kind: what it is; about: of an epoch, "topic id/partition"."""
+    """A number that a state has. kind: what it is.
+
+    about: of an epoch, "topic id/partition"; of the offset of a registration, the broker.
+    """
 
     kind: str
     value: int

@@ -25,18 +25,21 @@ from impl.kraft.broker import Broker, BrokerSettings, ReplicaLog
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import BrokerHeartbeatResponse
-from impl.kraft.snapshot import Snapshot
+from impl.kraft.snapshot import Snapshot, load_snapshot
 
 SHUTDOWN_OFFSET = "shutdown offset"
 """The kind of a number, as `java/fencepost/Structure.java` has it: what a controlled shutdown waits for."""
+Lacking = frozenset[tuple[int, int]]
 REPLAYED = Elsewhere("the host's image, which is the replay of what the controller wrote")
 
 
-def meaning(number: Number, host: ControllerHost, history: EpochHistory, stopping: Collection[int]) -> Structure:
+def meaning(
+    number: Number, host: ControllerHost, history: EpochHistory, stopping: Collection[int], lacking: Lacking
+) -> Structure:
     """What a number of a state decides.
 
     history: of all epochs that the controller knows of. stopping: the offsets that brokers have to reach for those in a
-    controlled shutdown.
+    controlled shutdown. lacking: as `Cluster.lacking`.
     """
     kind, value, about = number
     if kind == "contact":
@@ -46,7 +49,7 @@ def meaning(number: Number, host: ControllerHost, history: EpochHistory, stoppin
     if value < 0:
         return value
     if kind == "registration offset":
-        return registered_at(value, cast(ApacheController, host.core), history)
+        return registered_at(value, int(about), cast(ApacheController, host.core), history, lacking)
     if kind == "broker epoch":
         return history.broker_epoch(value)
     if kind == SHUTDOWN_OFFSET:
@@ -62,10 +65,17 @@ def meaning(number: Number, host: ControllerHost, history: EpochHistory, stoppin
     return history.leader_epoch(key, value) if kind == "leader epoch" else history.partition_epoch(key, value)
 
 
-def registered_at(offset: int, core: ApacheController, history: EpochHistory) -> Structure:
-    """What the place of a registration in the log decides: who has to have applied it."""
+def registered_at(
+    offset: int, broker_id: int, core: ApacheController, history: EpochHistory, lacking: Lacking
+) -> Structure:
+    """What the place of a registration in the log decides: who has to have applied it.
+
+    A snapshot's end is another place than its own only for who may yet report less than that.
+    """
     if core.loaded is not None and offset == core.loaded.offset:
-        return "where the snapshot ends"
+        if (broker_id, offset) in lacking:
+            return "where the snapshot ends"
+        return history.broker_epoch(load_snapshot(core.loaded).registrations[broker_id].broker_epoch)
     if offset in core.amended.values():
         return history.offset(offset)
     return history.broker_epoch(core.issued_at.get(offset, offset))
@@ -89,7 +99,8 @@ def in_jvm(state: State, _: Any, graph: Graph) -> Structure:
     offsets = (one.value for _, numbers in found for one in numbers if one.kind == SHUTDOWN_OFFSET)
     stopping = {offset for offset in offsets if offset >= 0}
     return tuple(
-        (digest, tuple(meaning(number, host, history, stopping) for number in numbers)) for digest, numbers in found
+        (digest, tuple(meaning(number, host, history, stopping, context.lacking) for number in numbers))
+        for digest, numbers in found
     )
 
 

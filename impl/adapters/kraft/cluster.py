@@ -15,7 +15,7 @@ from uuid import UUID
 from checker.conform.graph import Graph
 from checker.conform.system import Structure
 from impl.adapters.kraft import times
-from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core, is_kafkas, loaded
+from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core, is_kafkas, loaded, registered_in
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
 from impl.adapters.kraft.values import FIRST, Comparable, Remembering, digest, recalled, replace
 from impl.adapters.kraft.views import ProcessView
@@ -296,14 +296,19 @@ class Removal:
 
 
 class Lens:
-    """A way to read hosts: by these marks, history and snapshots. Its attributes are keys of what was read so."""
+    """A way to read hosts: by these marks, history and snapshots, and by who lacks something of a snapshot.
+
+    Its attributes are keys of what was read so.
+    """
 
     def __init__(self) -> None:
         self.view, self.hidden = object(), object()
 
 
 @recalled
-def lens(history: EpochHistory, marks: tuple[int, ...], ends: tuple[int, ...]) -> Lens:
+def lens(
+    history: EpochHistory, marks: tuple[int, ...], ends: tuple[int, ...], lacking: frozenset[tuple[int, int]]
+) -> Lens:
     return Lens()
 
 
@@ -359,7 +364,7 @@ class Cluster(Remembering):
         """The way to read the hosts of this cluster."""
         found = self.memory.get(Lens)
         if found is None:
-            found = self.memory[Lens] = lens(self.history, self.marks, self.ends)
+            found = self.memory[Lens] = lens(self.history, self.marks, self.ends, self.lacking)
         return found  # type: ignore[return-value]  # as it was put there
 
     @property
@@ -370,6 +375,30 @@ class Cluster(Remembering):
         newest = None if self.snapshot is None else self.snapshot.snapshot
         held = newest, *[loaded(host.core) for host in self.controllers]
         return tuple([-1 if snapshot is None else snapshot.offset for snapshot in held])
+
+    @property
+    def lacking(self) -> frozenset[tuple[int, int]]:
+        """(broker, end of a snapshot that a controller has loaded): registered in it, it may yet report less of it."""
+        if not self.shape.snapshot_end_counts:
+            return frozenset()
+        held = {one.offset: one for host in self.controllers if (one := loaded(host.core)) is not None}
+        return frozenset(
+            [
+                (broker_id, offset)
+                for offset, snapshot in held.items()
+                for broker_id, incarnation in registered_in(snapshot)
+                if self._reports_less(broker_id, incarnation, offset)
+            ]
+        )
+
+    def _reports_less(self, broker_id: int, incarnation: UUID, offset: int) -> bool:
+        """Its image does not reach the offset, or that of a heartbeat under way does not."""
+        cores = [host.core for host in self.processes if host.core is not None]
+        heartbeats = [one.request for one in self.lifecycle if isinstance(one.request, BrokerHeartbeatRequest)]
+        return any(
+            (core.broker_id, core.lifecycle.incarnation_id) == (broker_id, incarnation) and core.applied_offset < offset
+            for core in cores
+        ) or any(one.broker_id == broker_id and one.current_metadata_offset < offset for one in heartbeats)
 
     def with_controller(self, voter: int, host: ControllerHost) -> Cluster:
         return replace(self, controllers=put(self.controllers, voter, host.alike()))

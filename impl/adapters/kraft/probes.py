@@ -78,7 +78,7 @@ def decisive(cluster: Cluster, voter: int) -> Hashable:
     """All that decides what a request does at a controller."""
     host, records = cluster.controllers[voter], cluster.records
     if cluster.is_quorum or host.core.waiting:
-        shown = observed.controller(cluster, host), observed.stable(cluster), records
+        shown = observed.controller(cluster, host), observed.stable(cluster), records, loaded(host.core) is not None
         return shown, internal_state.of_host(cluster, host), internal_state.awaited(cluster, voter)
     return observed.remembered(
         host.memory, (cluster.lens.view, records),

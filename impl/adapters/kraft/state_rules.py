@@ -49,6 +49,7 @@ class Context:
     """marks: offsets of the metadata log that somebody waits for. listens: clients ask brokers for metadata.
 
     rivals: brokers of which two processes may run at a time. registers_anew: a registration may take another's place.
+    lacking: as `Cluster.lacking`.
     """
 
     history: EpochHistory
@@ -56,6 +57,7 @@ class Context:
     listens: bool
     rivals: frozenset[int]
     registers_anew: bool
+    lacking: frozenset[tuple[int, int]]
 
 
 # Ordinals.

@@ -30,6 +30,8 @@ import java.util.Set;
 final class Structure {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
 
+    private static final String REGISTRATION_OFFSET = "registration offset";
+
     /** What the numbers in a field are, by the simple names of its class and its own. Of a map, its values. */
     private static final Map<String, String> NUMBERS = Map.ofEntries(
         Map.entry("BrokerRegistration.epoch", "broker epoch"),
@@ -37,7 +39,7 @@ final class Structure {
         Map.entry("BrokerIdAndEpoch.epoch", "broker epoch"),
         Map.entry("BrokerHeartbeatState.metadataOffset", "offset"),
         Map.entry("BrokerHeartbeatState.controlledShutdownOffset", "shutdown offset"),
-        Map.entry("ClusterControlManager.registerBrokerRecordOffsets", "registration offset"),
+        Map.entry("ClusterControlManager.registerBrokerRecordOffsets", REGISTRATION_OFFSET),
         Map.entry("BrokerHeartbeatTracker.contactTimes", "contact"),
         Map.entry("QuorumController.curClaimEpoch", "controller epoch"),
         Map.entry("PartitionRegistration.leaderEpoch", "leader epoch"),
@@ -108,7 +110,7 @@ final class Structure {
         return field.getName().replaceFirst(".*\\$\\$", "");
     }
 
-    /** A number of the text. about: the topic and partition of an epoch, else "". */
+    /** A number of the text. about: the topic and partition of an epoch, the broker of a registration, else "". */
     record Number(String kind, long value, String about) {
     }
 
@@ -118,6 +120,7 @@ final class Structure {
     private final Object root;
     private String topic = "";
     private String partition = "";
+    private String broker = "";
 
     private Structure(Object root) {
         this.root = root;
@@ -144,7 +147,8 @@ final class Structure {
 
     private void number(String kind, long value) {
         text.append('#').append(kind.charAt(0));
-        String about = kind.equals("leader epoch") || kind.equals("partition epoch") ? topic + "/" + partition : "";
+        String about = kind.equals("leader epoch") || kind.equals("partition epoch") ? topic + "/" + partition
+            : kind.equals(REGISTRATION_OFFSET) ? broker : "";
         numbers.add(new Number(kind, value, about));
     }
 
@@ -334,6 +338,8 @@ final class Structure {
         read(key, null);
         if (!topic.isEmpty() && key instanceof Integer) {
             partition = key.toString();
+        } else if (REGISTRATION_OFFSET.equals(kind)) {
+            broker = key.toString();
         }
         text.append(':');
         read(value, kind);
