@@ -48,6 +48,12 @@ def test_implementations_with_equal_keys_do_the_same(model: str, changes: dict[s
     assert departures(model, changes, load_system(f"apache-kafka:{version}"), version) == []
 
 
+@pytest.mark.large("a JVM, and every implementation of a key in it, for minutes")
+def test_implementations_with_equal_keys_do_the_same_with_snapshots() -> None:
+    changes = {"max_crashes": "0"}
+    assert departures("snapshot", changes, load_system(f"apache-kafka:{VERSION}")) == []
+
+
 class Sulking(ApacheController):
     """It counts heartbeats, and once it looks for leases that have run out it shows whether there were two."""
 
