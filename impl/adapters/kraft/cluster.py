@@ -298,18 +298,18 @@ class Removal:
 class Lens:
     """A way to read hosts: by these marks, history and snapshots, and by who lacks something of a snapshot.
 
-    Its attributes are keys of what was read so.
+    view, hidden: keys of what was read so. lacking: as `Cluster.lacking`.
     """
 
-    def __init__(self) -> None:
-        self.view, self.hidden = object(), object()
+    def __init__(self, lacking: frozenset[tuple[int, int]]) -> None:
+        self.view, self.hidden, self.lacking = object(), object(), lacking
 
 
 @recalled
 def lens(
     history: EpochHistory, marks: tuple[int, ...], ends: tuple[int, ...], lacking: frozenset[tuple[int, int]]
 ) -> Lens:
-    return Lens()
+    return Lens(lacking)
 
 
 HOSTS = "controllers", "processes", "lifecycle", "alterations"

@@ -68,7 +68,7 @@ def graph_of(core: type[Core]) -> Graph:
 def read(cluster: Cluster, value: object) -> Hashable:
     shape = cluster.shape
     listens = shape.limits.get("metadata_responses", 0) > 0
-    context = Context(cluster.history, cluster.marks, listens, shape.rivals, shape.registers_anew, cluster.lacking)
+    context = Context(cluster.history, cluster.marks, listens, shape.rivals, shape.registers_anew, cluster.lens.lacking)
     return graph_of(type(shape.core)).read(value, context)
 
 
