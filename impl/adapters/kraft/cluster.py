@@ -379,8 +379,6 @@ class Cluster(Remembering):
     @property
     def lacking(self) -> frozenset[tuple[int, int]]:
         """(broker, end of a snapshot that a controller has loaded): registered in it, it may yet report less of it."""
-        if not self.shape.snapshot_end_counts:
-            return frozenset()
         held = {one.offset: one for host in self.controllers if (one := loaded(host.core)) is not None}
         return frozenset(
             [

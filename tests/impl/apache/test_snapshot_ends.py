@@ -30,7 +30,7 @@ def controller(snapshot: Snapshot | None) -> Any:
 
 def cluster(incarnation: UUID, applied_offset: int, reported: int | None) -> Cluster:
     """A controller that has loaded the snapshot, a broker, and a heartbeat under way that reports an offset."""
-    shape = cast(Any, SimpleNamespace(snapshot_end_counts=True))
+    shape = cast(Any, SimpleNamespace())
     lifecycle = SimpleNamespace(incarnation_id=incarnation)
     broker = cast(Any, SimpleNamespace(broker_id=0, lifecycle=lifecycle, applied_offset=applied_offset))
     heartbeats = (
