@@ -378,14 +378,17 @@ class Cluster(Remembering):
 
     @property
     def lacking(self) -> frozenset[tuple[int, int]]:
-        """(broker, end of a snapshot that a controller has loaded): registered in it, it may yet report less of it."""
+        """(broker, end of a snapshot that a controller has loaded): registered in it, it may yet report less than that.
+
+        By a spec in which that counts for nothing, a state does not show it: each may.
+        """
         held = {one.offset: one for host in self.controllers if (one := loaded(host.core)) is not None}
         return frozenset(
             [
                 (broker_id, offset)
                 for offset, snapshot in held.items()
                 for broker_id, incarnation in registered_in(snapshot)
-                if self._reports_less(broker_id, incarnation, offset)
+                if not self.shape.snapshot_end_counts or self._reports_less(broker_id, incarnation, offset)
             ]
         )
 

@@ -28,9 +28,9 @@ def controller(snapshot: Snapshot | None) -> Any:
     return SimpleNamespace(loaded=snapshot, amended={}, issued_at={})
 
 
-def cluster(incarnation: UUID, applied_offset: int, reported: int | None) -> Cluster:
+def cluster(incarnation: UUID, applied_offset: int, reported: int | None, *, counts: bool = True) -> Cluster:
     """A controller that has loaded the snapshot, a broker, and a heartbeat under way that reports an offset."""
-    shape = cast(Any, SimpleNamespace())
+    shape = cast(Any, SimpleNamespace(snapshot_end_counts=counts))
     lifecycle = SimpleNamespace(incarnation_id=incarnation)
     broker = cast(Any, SimpleNamespace(broker_id=0, lifecycle=lifecycle, applied_offset=applied_offset))
     heartbeats = (
@@ -58,6 +58,10 @@ def cluster(incarnation: UUID, applied_offset: int, reported: int | None) -> Clu
 )
 def test_who_may_report_less(incarnation: UUID, applied_offset: int, reported: int | None, lacks: bool) -> None:
     assert cluster(incarnation, applied_offset, reported).lacking == ({(0, END)} if lacks else set())
+
+
+def test_each_may_where_a_state_does_not_show_it() -> None:
+    assert cluster(INCARNATION, END, None, counts=False).lacking == {(0, END)}
 
 
 def test_the_end_is_told_from_the_registration_while_somebody_lacks_something() -> None:
