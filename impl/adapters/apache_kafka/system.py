@@ -9,13 +9,14 @@ from uuid import UUID
 from checker.conform.graph import Elsewhere, Graph, LeftOut, Rules, plain
 from checker.conform.system import Ordinal, Receiver, Structure
 from impl.adapters.kraft.cluster import LIKENESS, SESSION_TIMEOUT_MS, Cluster, ControllerHost
-from impl.adapters.kraft.core import ControllerCore, PythonCore
+from impl.adapters.kraft.core import ControllerCore, PythonCore, registered_in
 from impl.adapters.kraft.epoch_history import EpochHistory
 from impl.adapters.kraft.observed import controller_epoch
 from impl.adapters.kraft.probes import receivers
 from impl.adapters.kraft.state_rules import HEARTBEAT_RESPONSE, IMAGE, Context
 from impl.adapters.kraft.system import KraftUnderTest
 from impl.adapters.kraft.times import by_host, image_beside
+from impl.adapters.kraft.values import Lacking
 from impl.apache.controller import NS_PER_MS, ApacheController
 from impl.apache.jvm import Number, State
 from impl.apache.lifecycle import BrokerOfKafkas, KeptLifecycle
@@ -25,11 +26,10 @@ from impl.kraft.broker import Broker, BrokerSettings, ReplicaLog
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import BrokerHeartbeatResponse
-from impl.kraft.snapshot import Snapshot, load_snapshot
+from impl.kraft.snapshot import Snapshot
 
 SHUTDOWN_OFFSET = "shutdown offset"
 """The kind of a number, as `java/fencepost/Structure.java` has it: what a controlled shutdown waits for."""
-Lacking = frozenset[tuple[int, int]]
 REPLAYED = Elsewhere("the host's image, which is the replay of what the controller wrote")
 
 
@@ -75,7 +75,9 @@ def registered_at(
     if core.loaded is not None and offset == core.loaded.offset:
         if (broker_id, offset) in lacking:
             return "where the snapshot ends"
-        return history.broker_epoch(load_snapshot(core.loaded).registrations[broker_id].broker_epoch)
+        return history.broker_epoch(
+            next(one.broker_epoch for one in registered_in(core.loaded) if one.broker_id == broker_id)
+        )
     if offset in core.amended.values():
         return history.offset(offset)
     return history.broker_epoch(core.issued_at.get(offset, offset))

@@ -17,7 +17,7 @@ from checker.conform.system import Structure
 from impl.adapters.kraft import times
 from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core, is_kafkas, loaded, registered_in
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
-from impl.adapters.kraft.values import FIRST, Comparable, Remembering, digest, recalled, replace
+from impl.adapters.kraft.values import FIRST, Comparable, Lacking, Remembering, digest, recalled, remembered, replace
 from impl.adapters.kraft.views import ProcessView
 from impl.kraft.broker import BrokerSettings
 from impl.kraft.broker.replica_log import InMemoryReplicaLog
@@ -301,14 +301,12 @@ class Lens:
     view, hidden: keys of what was read so. lacking: as `Cluster.lacking`.
     """
 
-    def __init__(self, lacking: frozenset[tuple[int, int]]) -> None:
+    def __init__(self, lacking: Lacking) -> None:
         self.view, self.hidden, self.lacking = object(), object(), lacking
 
 
 @recalled
-def lens(
-    history: EpochHistory, marks: tuple[int, ...], ends: tuple[int, ...], lacking: frozenset[tuple[int, int]]
-) -> Lens:
+def lens(history: EpochHistory, marks: tuple[int, ...], ends: tuple[int, ...], lacking: Lacking) -> Lens:
     return Lens(lacking)
 
 
@@ -362,10 +360,7 @@ class Cluster(Remembering):
     @property
     def lens(self) -> Lens:
         """The way to read the hosts of this cluster."""
-        found = self.memory.get(Lens)
-        if found is None:
-            found = self.memory[Lens] = lens(self.history, self.marks, self.ends, self.lacking)
-        return found  # type: ignore[return-value]  # as it was put there
+        return remembered(self.memory, Lens, lambda: lens(self.history, self.marks, self.ends, self.lacking))
 
     @property
     def ends(self) -> tuple[int, ...]:
@@ -377,7 +372,7 @@ class Cluster(Remembering):
         return tuple([-1 if snapshot is None else snapshot.offset for snapshot in held])
 
     @property
-    def lacking(self) -> frozenset[tuple[int, int]]:
+    def lacking(self) -> Lacking:
         """(broker, end of a snapshot that a controller has loaded): registered in it, it may yet report less than that.
 
         By a spec in which that counts for nothing, a state does not show it: each may.
@@ -385,10 +380,10 @@ class Cluster(Remembering):
         held = {one.offset: one for host in self.controllers if (one := loaded(host.core)) is not None}
         return frozenset(
             [
-                (broker_id, offset)
+                (one.broker_id, offset)
                 for offset, snapshot in held.items()
-                for broker_id, incarnation in registered_in(snapshot)
-                if not self.shape.snapshot_end_counts or self._reports_less(broker_id, incarnation, offset)
+                for one in registered_in(snapshot)
+                if not self.shape.snapshot_end_counts or self._reports_less(one.broker_id, one.incarnation_id, offset)
             ]
         )
 

@@ -107,12 +107,13 @@ def end_of_snapshot_with(core: ControllerCore, broker_id: int, incarnation: UUID
     snapshot = loaded(core)
     if snapshot is None:
         return -1
-    return snapshot.offset if (broker_id, incarnation) in registered_in(snapshot) else -1
+    is_in_it = any((one.broker_id, one.incarnation_id) == (broker_id, incarnation) for one in registered_in(snapshot))
+    return snapshot.offset if is_in_it else -1
 
 
-def registered_in(snapshot: Snapshot) -> list[tuple[int, UUID]]:
-    """The brokers that are registered in a snapshot, each with its incarnation."""
-    return [(one.broker_id, one.incarnation_id) for one in snapshot.records if isinstance(one, RegisterBrokerRecord)]
+def registered_in(snapshot: Snapshot) -> list[RegisterBrokerRecord]:
+    """The registrations in a snapshot."""
+    return [one for one in snapshot.records if isinstance(one, RegisterBrokerRecord)]
 
 
 def starts_by_reply(core: BrokerCore) -> bool:

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from checker.conform.graph import Graph
 from impl.adapters.kraft.cluster import Cluster, ControllerHost, Envelope, ProcessHost
 from impl.adapters.kraft.core import Core
-from impl.adapters.kraft.observed import NOTHING, remembered
+from impl.adapters.kraft.observed import NOTHING
 from impl.adapters.kraft.processes import waits
 from impl.adapters.kraft.state_rules import RULES, Context, request_of, response_to
+from impl.adapters.kraft.values import remembered
 from impl.adapters.kraft.views import bag
 from impl.kraft.messages import AlterPartitionRequest
 from impl.kraft.snapshot import load_snapshot

@@ -5,7 +5,7 @@ Views of a host are remembered with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 from uuid import UUID
 
@@ -27,7 +27,7 @@ from impl.adapters.kraft.cluster import (
 from impl.adapters.kraft.core import BrokerCore, end_of_snapshot_with, fenced_have_leases
 from impl.adapters.kraft.epoch_history import EpochHistory, Marks, topic_number
 from impl.adapters.kraft.epoch_history import replayed as replays
-from impl.adapters.kraft.values import recalled
+from impl.adapters.kraft.values import recalled, remembered
 from impl.adapters.kraft.views import (
     AlterIsrReplyView,
     AlterIsrView,
@@ -82,13 +82,6 @@ def observe(cluster: Cluster) -> ClusterView:
         removal=None if cluster.removal is None else cluster.removal.is_confirmed,
         listing=cluster.listing,
     )
-
-
-def remembered(memory: dict[object, object], key: object, make: Callable[[], T]) -> T:
-    found = memory.get(key)
-    if found is None:
-        found = memory[key] = make()
-    return found  # type: ignore[return-value]  # a key is always of what `make` gives
 
 
 def bag_of(views: Iterable[tuple[object, ...]]) -> Bag:

@@ -26,7 +26,7 @@ from impl.adapters.kraft.cluster import (
 )
 from impl.adapters.kraft.core import amended, loaded
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
-from impl.adapters.kraft.values import replace
+from impl.adapters.kraft.values import remembered, replace
 from impl.adapters.kraft.views import LeadershipView, ProcessView, ReplicaView
 from impl.kraft.image import Image, Partition
 from impl.kraft.messages import (
@@ -70,7 +70,7 @@ def receivers(
             make = partial(probes, with_history(cluster, host), voter, before, classes, actions)
             yield Receiver(decisive(cluster, voter), make)
         if asks_the_rest and not host.is_lost:
-            key = observed.remembered(host.memory, UNMODELLED, partial(unmodelled.key, host))
+            key = remembered(host.memory, UNMODELLED, partial(unmodelled.key, host))
             yield Receiver(key, partial(the_rest, cluster, voter, before, classes, actions))
 
 
@@ -80,7 +80,7 @@ def decisive(cluster: Cluster, voter: int) -> Hashable:
     if cluster.is_quorum or host.core.waiting:
         shown = observed.controller(cluster, host), observed.stable(cluster), records, loaded(host.core) is not None
         return shown, internal_state.of_host(cluster, host), internal_state.awaited(cluster, voter)
-    return observed.remembered(
+    return remembered(
         host.memory, (cluster.lens.view, records),
         lambda: (observed.controller(cluster, host), records, internal_state.of_host(cluster, host)),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from impl.adapters.kraft.cluster import Answer, ControllerHost, ProcessHost
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.observed import controller_epoch
 from impl.adapters.kraft.times import COPY_ON_WRITE_DICT, TIMES, broker_timers, image_beside, lease_timers, sessions
-from impl.adapters.kraft.values import Remembering
+from impl.adapters.kraft.values import Lacking, Remembering
 from impl.kraft.broker import (
     Broker,
     FollowerState,
@@ -57,7 +57,7 @@ class Context:
     listens: bool
     rivals: frozenset[int]
     registers_anew: bool
-    lacking: frozenset[tuple[int, int]]
+    lacking: Lacking
 
 
 # Ordinals.

@@ -89,6 +89,10 @@ class Call:
         return effects
 
 
+Lacking = frozenset[tuple[int, int]]
+"""(broker, end of a snapshot): see `Cluster.lacking`."""
+
+
 class Remembering:
     """A value that remembers what was made of it. A frozen dataclass without slots."""
 
@@ -101,6 +105,13 @@ class Remembering:
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
         vars(self).update(fields)
+
+
+def remembered(memory: dict[object, object], key: object, make: Callable[[], T]) -> T:
+    found = memory.get(key)
+    if found is None:
+        found = memory[key] = make()
+    return found  # type: ignore[return-value]  # a key is always of what `make` gives
 
 
 class Comparable(Remembering):

@@ -33,11 +33,8 @@ def cluster(incarnation: UUID, applied_offset: int, reported: int | None, *, cou
     shape = cast(Any, SimpleNamespace(snapshot_end_counts=counts))
     lifecycle = SimpleNamespace(incarnation_id=incarnation)
     broker = cast(Any, SimpleNamespace(broker_id=0, lifecycle=lifecycle, applied_offset=applied_offset))
-    heartbeats = (
-        []
-        if reported is None
-        else [BrokerHeartbeatRequest(0, REGISTERED_AT, reported, want_fence=False, want_shut_down=False)]
-    )
+    sent = [] if reported is None else [reported]
+    heartbeats = [BrokerHeartbeatRequest(0, REGISTERED_AT, at, want_fence=False, want_shut_down=False) for at in sent]
     return Cluster(
         shape,
         (ControllerHost(controller(SNAPSHOT), Image(), {}),),
