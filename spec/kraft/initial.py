@@ -158,6 +158,15 @@ def running_cluster() -> Cluster:
 
 
 @init
+def registered_cluster() -> Cluster:
+    """As in `running_cluster`, and no process runs: brokers are what the controller knows of them."""
+    s: Cluster = running_cluster()
+    s.processes = Map(dict.fromkeys(Process, stopped(no_logs())))
+    s.last_service = Map(dict.fromkeys(TopicPartition))
+    return s
+
+
+@init
 def no_topic() -> Cluster:
     """Every broker is registered, unfenced and up to date, and nobody has created the topic yet."""
     s: Cluster = running_cluster()

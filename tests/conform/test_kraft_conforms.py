@@ -83,6 +83,7 @@ PINS = [
     Pin("open_recreated", {}, 9_400, 633, 15_957),
     Pin("open_growing", {}, 2_684, 204, 8_621),
     Pin("open_shutdown", {"brokers": 1}, 387, 45, 322),
+    Pin("open_rolling", {"brokers": 2, "max_shutdowns": 1}, 2_534, 107),
     Pin("elections_end", {"max_failovers": 2}, 2_706, 1_084),
     Pin("snapshot_reassignment", {"max_failovers": 0}, 8_854, 1_324, 348),
     Pin("snapshot_reassignment", {"snapshots": 0, "pending_batches": 1}, 106_659, 22_786, 492),

@@ -65,10 +65,10 @@ def offered(reference: Reference, s: Any) -> Iterator[Asked]:
         match reference.actions[reference.instances[instance][0]].name, reference.arguments(s, instance):
             case "register_at_will", (_, process, again):
                 yield "register", node_id(process).index, again
-            case "heartbeat_at_will", (_, process, want_fence, want_shut_down, caught_up, reach, of):
+            case "heartbeat_at_will" | "orderly_heartbeat", (_, process, fence, stop, caught_up, reach, of):
                 reached = reached_offset(controller, reach, of)
                 applied = s.processes[process].applied if caught_up and reached is None else reached
-                yield beat(s, node_id(process), want_fence, want_shut_down, caught_up, applied)
+                yield beat(s, node_id(process), fence, stop, caught_up, applied)
             case "alter_isr_at_will", (_, leader, p, member):
                 isr = controller.image.partitions[p].isr ^ {member}
                 yield "isr", node_id(leader).index, frozenset(b.index for b in isr)

@@ -55,7 +55,8 @@ def test_in_three_epochs() -> None:
 @pytest.mark.long("models of 237,292 to 2,752,202 states: a quarter of a minute each")
 @pytest.mark.sample(1, verify=2)
 @pytest.mark.parametrize(
-    "model", ["membership", "isr_spurious", "shutdown", "zombie", "unregistered", "recreated", "unfencing_ends"]
+    "model",
+    ["membership", "isr_spurious", "shutdown", "rolling", "zombie", "unregistered", "recreated", "unfencing_ends"],
 )
 def test_of_a_controller(model: str) -> None:
     pin(f"kraft/{model}_at_will", "")
@@ -64,12 +65,20 @@ def test_of_a_controller(model: str) -> None:
 @pytest.mark.long("models of 237,292 to 1,362,131 states: up to half a minute each")
 @pytest.mark.sample(1, verify=2)
 @pytest.mark.parametrize(
-    ("model", "requests"),
-    [("unfencing_ends", 132), ("isr_spurious", 150), ("unregistered", 108), ("recreated", 159), ("shutdown", 1835)],
+    ("model", "changes", "requests"),
+    [
+        ("unfencing_ends", {}, 132),
+        ("isr_spurious", {}, 150),
+        ("unregistered", {}, 108),
+        ("recreated", {}, 159),
+        ("shutdown", {}, 1835),
+        ("rolling", {"max_shutdowns": "1"}, 282),
+    ],
+    ids=str,
 )
-def test_what_is_asked_of_a_controller_may_be_asked_at_will(model: str, requests: int) -> None:
+def test_what_is_asked_of_a_controller_may_be_asked_at_will(model: str, changes: dict[str, str], requests: int) -> None:
     """The inclusion compares what is decided, whatever is asked."""
-    inclusion = load_inclusion(f"kraft/{model}_at_will")
+    inclusion = load_inclusion(f"kraft/{model}_at_will", changes)
     assert not_offered(inclusion.model, inclusion.within) == (requests, [])
 
 
@@ -89,8 +98,8 @@ def test_a_wish_that_nobody_has_at_will_is_missed() -> None:
     assert missed and all(one[0] == "beat" and one[2] for _, one in missed)
 
 
-@pytest.mark.large("models of 350,432 to 8,606,008 states: a minute or two each")
-@pytest.mark.parametrize("model", ["isr_spurious", "shutdown", "zombie"])
+@pytest.mark.large("models of 350,432 to 8,606,008 states: a minute to four each")
+@pytest.mark.parametrize("model", ["isr_spurious", "shutdown", "rolling", "zombie"])
 def test_of_a_controller_of_43(model: str) -> None:
     pin(f"kraft/{model}_at_will", "kafka_4_3_controller")
 
@@ -144,6 +153,10 @@ NEEDED = [
     (SHUTDOWN_AT_WILL, "expire_lease", 2),
     (SHUTDOWN_AT_WILL, "fail_over", 5),
     (SHUTDOWN_AT_WILL, "fence_expired", 6),
+    ("kraft/rolling_at_will", "orderly_heartbeat", 4),
+    ("kraft/rolling_at_will", "fail_over", 5),
+    ("kraft/rolling_at_will", "register_at_will", 17),
+    ("kraft/rolling_at_will", "alter_isr_at_will", 26),
     ("kraft/unregistered_at_will", "unregister", 2),
     ("kraft/recreated_at_will", "create_topic", 3),
     ("kraft/recreated_at_will", "delete_topic", 2),

@@ -80,6 +80,7 @@ STEPS: dict[str, Action] = {
     # Brokers that ask for anything.
     "register_at_will": at_will.register,
     "heartbeat_at_will": at_will.heartbeat,
+    "orderly_heartbeat": at_will.heartbeat,
     "alter_isr_at_will": at_will.alter_isr,
     "ask_too_late": at_will.ask_too_late,
     # Time, the network, and what goes wrong.

@@ -3,7 +3,7 @@
 Request and decision are one step, and nobody waits for the reply. Of a broker nothing is modelled but the oldest image
 that has its registration, where a shutdown had begun by then: `applied` is the last one. So a state is one of the
 controller, and there it can be asked for all that brokers ask for, even ones that crash, are there twice, or miss what
-is sent to them.
+is sent to them. Those of `orderly_heartbeat` keep to the state machine, and there are fewer states of the controller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spec.kraft.actions.shutdown import has_applied
 from spec.kraft.decisions.log import can_decide
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, Register
-from spec.kraft.metadata import Metadata, Replicas, broker_epoch_of, is_fenced
+from spec.kraft.metadata import Metadata, Registration, Replicas, broker_epoch_of, is_active, is_fenced
 from spec.kraft.processes import BrokerProcess
 from spec.kraft.state import Cluster, Controller
 from spec.kraft.types import (
@@ -84,25 +84,74 @@ def heartbeat_at_will(
     controller = s.controllers[voter]
     registration = require_some(controller.image.registrations[node_id(process)])
     require(is_free(s, voter) and (not want_shut_down or Design.max_shutdowns > 0))
-    require(reach == Reach.SHUTDOWN or of == node_id(process))
-    reached = reached_offset(controller, reach, of)
-    require((reached is None) == (reach == Reach.NOTHING))
-    least = s.processes[process].applied
-    require(reached is None or caught_up != has_applied(least, reached))
-    request = Heartbeat(
-        process,
-        registration.broker_epoch,
-        want_fence,
-        want_shut_down,
-        caught_up,
-        applied=least if caught_up and reached is None else reached,
-        late=True,
-        to=voter,
-        lacks=0,
-    )
+    require(may_reach(s, voter, process, caught_up, reach, of))
+    applied = applied_at(s, voter, process, caught_up, reach, of)
+    request = beat(process, registration, want_fence, want_shut_down, caught_up, applied, voter)
     after = after_heartbeat(s, controller, request)
     s.controllers[voter] = after
     s.processes = oldest_images(s, after)
+
+
+@action(
+    who="broker {process}",
+    source="KIP-631, The Broker State Machine; Controlled Shutdown",
+    deviates="request and decision in one step",
+    api="BrokerHeartbeat v0",
+)
+def orderly_heartbeat(
+    s: Cluster,
+    voter: Voter,
+    process: Process,
+    want_fence: bool,
+    want_shut_down: bool,
+    caught_up: bool,
+    reach: Reach,
+    of: Broker,
+) -> None:
+    """As `heartbeat_at_will`, of one that once it is active wants no fence, and wants to stop only after a SIGTERM."""
+    controller = s.controllers[voter]
+    registration = require_some(controller.image.registrations[node_id(process)])
+    runs = is_active(controller.image, node_id(process))
+    require(is_free(s, voter) and not (runs and want_fence))
+    require(not (runs and want_shut_down) or s.faults.shutdowns < Design.max_shutdowns)
+    require(may_reach(s, voter, process, caught_up, reach, of))
+    applied = applied_at(s, voter, process, caught_up, reach, of)
+    request = beat(process, registration, want_fence, want_shut_down, caught_up, applied, voter)
+    after = after_heartbeat(s, controller, request)
+    if runs and want_shut_down:
+        s.faults.shutdowns += 1
+    s.controllers[voter] = after
+    s.processes = oldest_images(s, after)
+
+
+def may_reach(s: Cluster, voter: Voter, process: Process, caught_up: bool, reach: Reach, of: Broker) -> bool:
+    """There is such an offset. An image that is `caught_up` reaches it though the oldest such does not, or the reverse.
+
+    `of` counts for shutdowns only.
+    """
+    reached = reached_offset(s.controllers[voter], reach, of)
+    is_there = (reached is None) == (reach == Reach.NOTHING) and (reach == Reach.SHUTDOWN or of == node_id(process))
+    return is_there and (reached is None or caught_up != has_applied(s.processes[process].applied, reached))
+
+
+def applied_at(
+    s: Cluster, voter: Voter, process: Process, caught_up: bool, reach: Reach, of: Broker
+) -> Option[MetadataOffset]:
+    reached = reached_offset(s.controllers[voter], reach, of)
+    return s.processes[process].applied if caught_up and reached is None else reached
+
+
+def beat(
+    process: Process,
+    registration: Registration,
+    want_fence: bool,
+    want_shut_down: bool,
+    caught_up: bool,
+    applied: Option[MetadataOffset],
+    voter: Voter,
+) -> Heartbeat:
+    epoch = registration.broker_epoch
+    return Heartbeat(process, epoch, want_fence, want_shut_down, caught_up, applied, late=True, to=voter, lacks=0)
 
 
 def reached_offset(controller: Controller, reach: Reach, broker: Broker) -> Option[MetadataOffset]:

@@ -6,7 +6,7 @@ from checker.lang import Declared, Inclusion, Model
 from spec.kraft import properties
 from spec.kraft.actions import at_will, controller, faults, topics
 from spec.kraft.design import SETTINGS
-from spec.kraft.initial import late_requests, nothing_registered
+from spec.kraft.initial import late_requests, nothing_registered, registered_cluster
 from spec.kraft.models.administration import RECREATED, UNREGISTERED
 from spec.kraft.models.replication import (
     ISR_MODEL,
@@ -19,7 +19,7 @@ from spec.kraft.models.replication import (
     TWINS_SPURIOUS,
     ZOMBIE,
 )
-from spec.kraft.models.shutdown import SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, UNFENCING_ENDS
+from spec.kraft.models.shutdown import ROLLING, SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, UNFENCING_ENDS
 from spec.kraft.models.sizes import one_controller
 
 AT_WILL = (
@@ -124,7 +124,26 @@ OPEN_SHUTDOWN = Model(
     assumptions=(one_controller,),
 )
 
-MODELS = [OPEN, OPEN_THREE, OPEN_UNREGISTERED, OPEN_RECREATED, OPEN_GROWING, OPEN_SHUTDOWN]
+OPEN_ROLLING = Model(
+    name="open_rolling",
+    doc="Three brokers that ask at any time, and stop only when they are told to; two SIGTERMs, one failover.",
+    init=registered_cluster,
+    actions=(
+        at_will.register_at_will,
+        at_will.orderly_heartbeat,
+        at_will.alter_isr_at_will,
+        at_will.ask_too_late,
+        faults.fail_over,
+    ),
+    properties=KEPT,
+    constants={"brokers": 3, "max_failovers": 1, "max_shutdowns": 2},
+    settings=SETTINGS,
+    faults="any number of processes that start and of lost messages; an operator stops a broker twice; one failover",
+    not_modelled="leases that run out; " + NOT_MODELLED,
+    assumptions=(one_controller,),
+)
+
+MODELS = [OPEN, OPEN_THREE, OPEN_UNREGISTERED, OPEN_RECREATED, OPEN_GROWING, OPEN_SHUTDOWN, OPEN_ROLLING]
 
 
 def at_will_of(model: Model, within: Model) -> Inclusion:
@@ -144,6 +163,7 @@ INCLUSIONS = [
     *(at_will_of(model, OPEN) for model in (MEMBERSHIP, LATE, LOSSY, ZOMBIE, TWINS, TWINS_SPURIOUS)),
     *(at_will_of(model, OPEN_THREE) for model in (ISR_MODEL, ISR_SPURIOUS, LARGE)),
     *(at_will_of(model, OPEN_SHUTDOWN) for model in (SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD)),
+    at_will_of(ROLLING, OPEN_ROLLING),
     at_will_of(UNREGISTERED, OPEN_UNREGISTERED),
     at_will_of(RECREATED, OPEN_RECREATED),
     at_will_of(UNFENCING_ENDS, OPEN_GROWING),
