@@ -51,6 +51,7 @@ def driven(model: str, system: Any, changes: Mapping[str, object], max_depth: in
         ("lossy", {"max_crashes": 0, "max_disk_losses": 0}, VACUOUS, 10_560, 1_464),
         ("refused", {"max_early_expiries": 0, "max_crashes": 0}, VACUOUS, 7_988, 1_425),
         ("open", {}, CONFORMS, 29_378, 1_196),
+        ("open_rolling", {"brokers": 2, "max_shutdowns": 1}, CONFORMS, 8_613, 325),
     ],
 )
 def test_what_conforms(model: str, changes: dict[str, object], verdict: str, transitions: int, pairs: int) -> None:
