@@ -108,7 +108,7 @@ def orderly_heartbeat(
     reach: Reach,
     of: Broker,
 ) -> None:
-    """As `heartbeat_at_will`, of one that once it is active wants no fence, and wants to stop only after a SIGTERM."""
+    """As `heartbeat_at_will`, of one that while it is active wants no fence, and asks to stop only after a SIGTERM."""
     controller = s.controllers[voter]
     registration = require_some(controller.image.registrations[node_id(process)])
     runs = is_active(controller.image, node_id(process))
