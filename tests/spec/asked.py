@@ -21,7 +21,7 @@ from checker.lang.loader import BoundModel
 from checker.reference.step import Reference
 from checker.running.deadline import Deadline
 from checker.running.limits import Limits
-from spec.kraft.actions.at_will import Decided, amended_at, decided, reached_offset
+from spec.kraft.actions.at_will import Decided, amended_at, applied_at, decided
 from spec.kraft.actions.controller import alter_isr_error
 from spec.kraft.actions.shutdown import has_applied
 from spec.kraft.messages import Register
@@ -66,8 +66,7 @@ def offered(reference: Reference, s: Any) -> Iterator[Asked]:
             case "register_at_will", (_, process, again):
                 yield "register", node_id(process).index, again
             case "heartbeat_at_will" | "orderly_heartbeat", (_, process, fence, stop, caught_up, reach, of):
-                reached = reached_offset(controller, reach, of)
-                applied = s.processes[process].applied if caught_up and reached is None else reached
+                applied = applied_at(s, Voter(0), process, caught_up, reach, of)
                 yield beat(s, node_id(process), fence, stop, caught_up, applied)
             case "alter_isr_at_will", (_, leader, p, member):
                 isr = controller.image.partitions[p].isr ^ {member}

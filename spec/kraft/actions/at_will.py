@@ -17,7 +17,7 @@ from spec.kraft.actions.shutdown import has_applied
 from spec.kraft.decisions.log import can_decide
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, Register
-from spec.kraft.metadata import Metadata, Registration, Replicas, broker_epoch_of, is_active, is_fenced
+from spec.kraft.metadata import Metadata, Replicas, broker_epoch_of, is_active, is_fenced
 from spec.kraft.processes import BrokerProcess
 from spec.kraft.state import Cluster, Controller
 from spec.kraft.types import (
@@ -82,11 +82,11 @@ def heartbeat_at_will(
 ) -> None:
     """A registered broker sends a heartbeat, with whatever wishes, and an image that reaches whatever it may reach."""
     controller = s.controllers[voter]
-    registration = require_some(controller.image.registrations[node_id(process)])
+    epoch = require_some(broker_epoch_of(controller.image, node_id(process)))
     require(is_free(s, voter) and (not want_shut_down or Design.max_shutdowns > 0))
     require(may_reach(s, voter, process, caught_up, reach, of))
     applied = applied_at(s, voter, process, caught_up, reach, of)
-    request = beat(process, registration, want_fence, want_shut_down, caught_up, applied, voter)
+    request = Heartbeat(process, epoch, want_fence, want_shut_down, caught_up, applied, late=True, to=voter, lacks=0)
     after = after_heartbeat(s, controller, request)
     s.controllers[voter] = after
     s.processes = oldest_images(s, after)
@@ -110,13 +110,13 @@ def orderly_heartbeat(
 ) -> None:
     """As `heartbeat_at_will`, of one that while it is active wants no fence, and asks to stop only after a SIGTERM."""
     controller = s.controllers[voter]
-    registration = require_some(controller.image.registrations[node_id(process)])
+    epoch = require_some(broker_epoch_of(controller.image, node_id(process)))
     runs = is_active(controller.image, node_id(process))
     require(is_free(s, voter) and not (runs and want_fence))
     require(not (runs and want_shut_down) or s.faults.shutdowns < Design.max_shutdowns)
     require(may_reach(s, voter, process, caught_up, reach, of))
     applied = applied_at(s, voter, process, caught_up, reach, of)
-    request = beat(process, registration, want_fence, want_shut_down, caught_up, applied, voter)
+    request = Heartbeat(process, epoch, want_fence, want_shut_down, caught_up, applied, late=True, to=voter, lacks=0)
     after = after_heartbeat(s, controller, request)
     if runs and want_shut_down:
         s.faults.shutdowns += 1
@@ -139,19 +139,6 @@ def applied_at(
 ) -> Option[MetadataOffset]:
     reached = reached_offset(s.controllers[voter], reach, of)
     return s.processes[process].applied if caught_up and reached is None else reached
-
-
-def beat(
-    process: Process,
-    registration: Registration,
-    want_fence: bool,
-    want_shut_down: bool,
-    caught_up: bool,
-    applied: Option[MetadataOffset],
-    voter: Voter,
-) -> Heartbeat:
-    epoch = registration.broker_epoch
-    return Heartbeat(process, epoch, want_fence, want_shut_down, caught_up, applied, late=True, to=voter, lacks=0)
 
 
 def reached_offset(controller: Controller, reach: Reach, broker: Broker) -> Option[MetadataOffset]:
