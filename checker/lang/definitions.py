@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -15,13 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from weakref import WeakSet
 
 from checker.lang.declare import Declared
 from checker.lang.errors import SpecError
 from checker.lang.where import parsed, place_of
 
-_INSTALLED = Path(sysconfig.get_path("purelib"))
+_INSTALLED = sysconfig.get_path("purelib") + os.sep
 _UNKNOWN = object()
+_CHECKED = WeakSet[ModuleType]()
+"""What was found in order: it is not looked at again for each model that is bound."""
 
 Branch = tuple[tuple[int, int], ...]  # of each statement with branches around: (its number, which of its branches)
 
@@ -49,18 +53,29 @@ def written(modules: Iterable[ModuleType]) -> Iterator[tuple[ModuleType, str]]:
     """Those that are written in a file, and not installed, with their files."""
     for module in modules:
         file = getattr(module, "__file__", None)
-        if file is not None and file.endswith(".py") and not Path(file).is_relative_to(_INSTALLED):
+        if file is not None and file.endswith(".py") and not file.startswith(_INSTALLED):
             yield module, file
 
 
 def check_definitions(modules: Iterable[ModuleType]) -> None:
     """Refuse a module in which a name means first one thing and then another. Raises SpecError."""
     for module, file in written(modules):
+        if module in _CHECKED:
+            continue
         tree = parsed(file)
         _check(list(_bindings(tree.body, module)), file, "")
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                _check(list(_bindings(node.body, None)), file, f"{node.name}.")
+        for node in _classes(tree):
+            _check(list(_bindings(node.body, None)), file, f"{node.name}.")
+        _CHECKED.add(module)
+
+
+def _classes(node: ast.AST) -> Iterator[ast.ClassDef]:
+    """Those that stand in a module, at whatever depth. Expressions, most of a tree, have none and are not gone into."""
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.stmt | ast.excepthandler | ast.match_case):
+            if isinstance(part, ast.ClassDef):
+                yield part
+            yield from _classes(part)
 
 
 def check_imported(module: ModuleType, declared: Iterable[Declared]) -> None:
