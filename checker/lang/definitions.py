@@ -13,7 +13,6 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 from weakref import WeakSet
