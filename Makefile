@@ -14,6 +14,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# What is compiled is kept: the tests start hundreds of processes, and each would compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: check test verify large bench docs mutate mutate-pinning mutate-heartbeat mutate-group mutate-streams mutate-impl clean
 
 # The main job: KIP-631's membership explored, a historical bug found with one switch off, the repaired design held.

@@ -110,9 +110,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("pins")
     if marker is not None:
         prefix = marker.args[0]
-        large = pytest.mark.large("many states")
         pins = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target.startswith(prefix)]
-        metafunc.parametrize("pin", [pytest.param(p, marks=[large] if p.large else []) for p in pins], ids=str)
+        metafunc.parametrize("pin", [pytest.param(p, marks=_tier(p)) for p in pins], ids=str)
+
+
+def _tier(pin: Pin) -> list[pytest.MarkDecorator]:
+    if pin.large:
+        return [pytest.mark.large("many states")]
+    return [pytest.mark.long("more than 20,000 states")] if pin.expected["distinct"] > 20_000 else []
 
 
 @pytest.fixture(scope="session", autouse=True)

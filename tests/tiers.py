@@ -18,6 +18,7 @@ of a test, and if there is such a file, look for this plugin there.
 from __future__ import annotations
 
 import datetime
+import gc
 import hashlib
 import os
 import random
@@ -109,6 +110,13 @@ def _not_drawn(items: list[pytest.Item], tier: str) -> set[str]:
         kept = random.Random(f"{os.environ[_SEED]} {name}").sample(sorted(cases), min(size, len(cases)))
         left_out |= set(cases) - set(kept)
     return left_out
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage less often, and not in what was imported and collected: that took 12 % of all CPU time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 _STARTED = pytest.StashKey[float]()

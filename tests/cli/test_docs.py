@@ -29,6 +29,7 @@ def test_the_page_on_counterexamples_shows_a_real_one(
     )
 
 
+@pytest.mark.long("7 s of CPU")
 def test_the_readme_shows_steps_of_a_real_one(run: Callable[..., Result]) -> None:
     printed = unnumbered(run("check", "kraft/lossy", "--set", "kip_903=false", "--quiet").stdout)
     readme = (ROOT / "README.md").read_text()

@@ -63,6 +63,7 @@ def test_an_action_stands_for_its_helpers(run: Run) -> None:
     assert keys and all(key.startswith("cutting.count: ") for key in keys)
 
 
+@pytest.mark.long("5 s of CPU")
 def test_explained_survivors(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS")  # a pipe gets whole lines
     explained = unexplained(run)
@@ -81,6 +82,7 @@ def test_explained_survivors(run: Run, tmp_path: Path, monkeypatch: pytest.Monke
     assert run("mutate", CUTTING, "--explained", path).exit_code == 0
 
 
+@pytest.mark.long("5 s of CPU")
 def test_what_a_design_explains_is_found_beside_the_package_of_its_models(run: Run) -> None:
     found = run("mutate", "pinning/lost_reply", "--set", "max_requests=1", "--only", "lose_election: drop not (")
     assert found.exit_code == 0
@@ -194,6 +196,7 @@ def test_ctrl_c_gives_what_was_found(start: Start, tmp_path: Path) -> None:
     assert "mutants: " in shown
 
 
+@pytest.mark.long("8 s of CPU")
 def test_the_page_shows_a_real_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     page = Path("docs/mutation.md").read_text()

@@ -153,6 +153,7 @@ def test_one_counterexample_is_drawn_and_all_on_demand(run: Run, tmp_path: Path)
     assert len(list(tmp_path.iterdir())) == 3
 
 
+@pytest.mark.long("two proofs: 10 s of Z3")
 def test_a_budget_of_0_is_named(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     some = ("--property", "epochs_never_go_back", "--quiet")

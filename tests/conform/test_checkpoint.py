@@ -43,6 +43,7 @@ def stopped(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 3), (3, 2), (2, 1)])
 def test_it_goes_on_with_any_number_of_jobs(tmp_path: Path, before: int, after: int) -> None:
     first = run(checkpoint=tmp_path, max_depth=7, jobs=before)
@@ -52,6 +53,7 @@ def test_it_goes_on_with_any_number_of_jobs(tmp_path: Path, before: int, after: 
     assert figures(run(resume=tmp_path)) == figures(report)  # nothing is left to do
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("levels", [1, 2, 3, 5])
 def test_it_goes_on_from_every_level(tmp_path: Path, levels: int) -> None:
     run(checkpoint=tmp_path, max_depth=levels)
@@ -60,6 +62,7 @@ def test_it_goes_on_from_every_level(tmp_path: Path, levels: int) -> None:
     assert figures(run(resume=tmp_path)) == figures(run())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_diverges_behind_it_is_found(tmp_path: Path, name: str) -> None:
     system, states = FAULTS[name].system, FAULTS[name].states
@@ -154,6 +157,7 @@ def _kraft(seed: int, *more: str) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.long("18 s of CPU")
 def test_the_controller_goes_on_in_another_process(tmp_path: Path) -> None:
     """Python hashes strings otherwise there. Hosts that are alike stand for each other, and do so again."""
     directory = str(tmp_path / "saved")

@@ -16,7 +16,7 @@ from tests.conform.faults.patched import patched
 MOST_STEPS = 22
 
 
-@pytest.mark.sample(6, verify=30)
+@pytest.mark.sample(3, verify=15)
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_is_found(fault: Fault) -> None:
     name, changes, setting = MODELS[fault.model]

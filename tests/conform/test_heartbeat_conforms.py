@@ -25,6 +25,7 @@ PINS = [
 STOPPING = Pin("stopping", "repaired", {"records": 0, "max_failovers": 0}, 26_242, 27_354)
 
 
+@pytest.mark.sample(1, verify=4)
 @pytest.mark.parametrize("pin", cases(PINS, quick=4_000), ids=str)
 def test_conforms(pin: Pin) -> None:
     assert_conforms(pin, SYSTEM, "heartbeat")
@@ -35,6 +36,7 @@ def test_a_shutdown_conforms() -> None:
     assert_conforms(STOPPING, SYSTEM, "heartbeat")
 
 
+@pytest.mark.long("6 s of CPU")
 def test_a_shutdown_conforms_as_deep_as_it_is_driven() -> None:
     """The whole of `stopping` takes long; by this depth, a leader hands over as it stops, and a follower exits."""
     options = ConformOptions(jobs=1, max_depth=8)

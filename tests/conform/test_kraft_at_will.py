@@ -28,5 +28,6 @@ def test_a_closed_model_comes_to_no_other_controller(
     assert closed <= met(PythonCore(), "open", {})
 
 
+@pytest.mark.long("6 s of CPU")
 def test_one_whose_log_grows_is_not_among_them() -> None:
     assert not met(PythonCore(), "unfencing_ends", {}, 8) <= met(PythonCore(), "open", {})

@@ -51,6 +51,7 @@ class WrappedCore:
         return Wrapped(self._inner.broker(*arguments), self.used, self._silent)
 
 
+@pytest.mark.long("4 s of CPU each")
 @pytest.mark.parametrize("pin", [STUCK, QUORUM], ids=str)
 def test_a_wrapped_core_is_used_throughout(pin: Any) -> None:
     core = WrappedCore()

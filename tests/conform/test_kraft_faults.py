@@ -12,7 +12,7 @@ from tests.conform.faults.patched import patched
 MOST_STEPS = 20
 
 
-@pytest.mark.sample(9, verify=60)
+@pytest.mark.sample(3, verify=30)
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.what not in SURVIVORS], ids=str)
 def test_is_found(fault: Fault) -> None:
     name, changes, max_depth = MODELS[fault.model]

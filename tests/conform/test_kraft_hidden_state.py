@@ -172,7 +172,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FAULTS)
 def test_is_found(name: str) -> None:
     core, model, changes, says = FAULTS[name]

@@ -13,7 +13,7 @@ from tests.conform.faults.pinning_faults import FAULTS, MODELS
 MOST_STEPS = 20
 
 
-@pytest.mark.sample(6, verify=20)
+@pytest.mark.sample(3, verify=12)
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_is_found(fault: Fault) -> None:
     name, changes, setting = MODELS[fault.model]

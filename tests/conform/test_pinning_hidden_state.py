@@ -80,7 +80,7 @@ class Faulty(PythonCore):
         return self._made(super().broker(broker, design, is_legacy=is_legacy).member)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(0)
 @pytest.mark.parametrize("made", [WearsOut, Counting, Marks])
 def test_is_found(made: type[Broker]) -> None:
     model = load("pinning/pin", {"brokers": "2"})

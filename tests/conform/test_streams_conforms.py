@@ -40,6 +40,7 @@ PINS = [
 ]
 
 
+@pytest.mark.sample(1, verify=8)
 @pytest.mark.parametrize("pin", cases(PINS, quick=100), ids=str)
 def test_conforms(pin: Pin) -> None:
     assert_conforms(pin, SYSTEM, "streams")

@@ -151,6 +151,7 @@ def test_against_plain_python(target: str, switch: str, threads: int) -> None:
             assert departure is not None and departure.index == len(side.trace.steps)
 
 
+@pytest.mark.long("10 s of CPU")
 def test_threads_change_nothing() -> None:
     told: list[Compared] = []
     found = [

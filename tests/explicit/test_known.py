@@ -66,6 +66,7 @@ def test_a_check_that_is_stopped_decides_nothing() -> None:
     assert past.reason == "whether door_is_shut is known was not decided: depth limit of 1"
 
 
+@pytest.mark.long("5 s of CPU")
 def test_a_liveness_property_is_known_by_a_switch() -> None:
     past = found("kraft/unfencing_ends", None, kafka_13959="false")
     assert [(one.switch, one.found.name) for one in past.known] == [("kafka_13959", "ready_broker_is_unfenced")]
@@ -89,7 +90,7 @@ SETTINGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(0, verify=10)
 @pytest.mark.parametrize("pin", SETTINGS)
 def test_known_violations_of_a_setting(pin: KnownPin) -> None:
     past = found(pin.target, pin.setting)

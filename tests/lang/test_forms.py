@@ -34,6 +34,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
     return Pair(load(str(file)))
 
 
+@pytest.mark.long("18 s of CPU")
 def test_forms(pair: Pair) -> None:
     """Compared in states drawn from the initial ones, and in some of those one step away."""
     chance = random.Random(1)

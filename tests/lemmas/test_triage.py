@@ -64,6 +64,7 @@ def test_bags_and_the_order_of_ordinals_tell_states_apart(name: str) -> None:
         assert found.distinction.texts
 
 
+@pytest.mark.long("6 s of CPU")
 def test_what_is_said_of_a_state_is_true_of_it() -> None:
     """Each feature of a reached state is true of that state, and all together are true of hardly any other."""
     from checker.explicit.check import kernel_of

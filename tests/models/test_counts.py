@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent.parent
 COUNTED = ("generated", "distinct", "depth", "verdict")
 
 
+@pytest.mark.sample(100)
 @pytest.mark.pins("tests/models/")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_pinned(pin: Pin, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,7 @@ def test_every_transition_of_templates(name: str, monkeypatch: pytest.MonkeyPatc
     list(breadth_first(Pair(load(str(ROOT / f"tests/models/{name}.py"))), SMALL))
 
 
+@pytest.mark.long("6 s of CPU each")
 @pytest.mark.parametrize("swapped", ["true", "false"])
 def test_every_form_of_expression(swapped: str) -> None:
     pair = Pair(load(str(ROOT / "tests/models/expressions.py"), {"swapped": swapped}))
@@ -63,7 +64,7 @@ def test_random_walks(pin: Pin) -> None:
 NAMES = ["membership", "lossy", "twins", "isr", "quorum", "shutdown", "reassignment", "recreated", "raft_snapshot"]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_random_walks_of_kraft(name: str) -> None:
     """In one of its settings, which differ in constants only; another model has another turn."""
@@ -93,28 +94,28 @@ def test_every_transition_of_streams(pin: Pin) -> None:
     assert len(states) == pin.expected["distinct"]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(0)
 @pytest.mark.parametrize("name", ["both", "failover", "beside_old", "mixed_releases", "tasks", "rollback"])
 def test_random_walks_of_streams(name: str) -> None:
     """What its small models have not: leaving, crashes, sessions that end, failovers, releases that meet, tasks."""
     random_walks(Pair(load(f"streams/{name}")), seed=1, walks=6, steps=STEPS)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["late", "mixed", "offsets", "pings", "shutdown", "topics", "section2", "timed"])
 def test_random_walks_of_group(name: str) -> None:
     """What its small models have not: late responses, failovers, pings, offsets, new topics, sockets, time."""
     random_walks(Pair(load(f"group/{name}")), seed=1, walks=6, steps=STEPS)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["repin_crash", "hung", "expiry", "zombie", "takeover"])
 def test_random_walks_of_pinning(name: str) -> None:
     """Crashes, hangs, sessions that end and writes in office, which its small models have not."""
     random_walks(Pair(load(f"pinning/{name}")), seed=1, walks=6, steps=STEPS)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(0)
 @pytest.mark.parametrize("name", ["failover", "late", "stopping", "legacy", "zombie", "timed"])
 def test_random_walks_of_heartbeat(name: str) -> None:
     """Sessions, failovers, late copies, legacy brokers, two controllers, clocks."""

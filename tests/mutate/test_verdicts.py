@@ -51,9 +51,8 @@ def expected(model: BoundModel, mutant: Mutant, before: Explored) -> tuple[set[s
     return {STUTTERING} if moving[0] == moving[1] else {SURVIVED}, None
 
 
-@pytest.mark.parametrize("target", [
-    LIBRARY, COMMIT, pytest.param(FLEET, marks=pytest.mark.long("a third model, for its match")),
-])  # fmt: skip
+@pytest.mark.long("8 s of CPU each")
+@pytest.mark.parametrize("target", [LIBRARY, COMMIT, FLEET])
 def test_plain_python_agrees(target: str) -> None:
     held = original(target, {"resource_managers": "2"} if target == COMMIT else {})
     before = explore(held.model)

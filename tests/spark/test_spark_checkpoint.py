@@ -46,6 +46,7 @@ def merges_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "MOST_RUNS", 2)
 
 
+@pytest.mark.long("6 s of CPU")
 @pytest.mark.usefixtures("merges_often")
 def test_killed_at_any_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = locally(load(MODEL, {"limit": "6"}))

@@ -28,7 +28,7 @@ SPARK_MODELS: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.sample(40)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("partitions", [1, 2, 8])
 @pytest.mark.parametrize("target", MODELS)
 @pytest.mark.usefixtures("no_cluster")

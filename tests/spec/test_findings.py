@@ -80,7 +80,7 @@ def said(verdict: str, violated: dict[str, int]) -> set[str]:
     return {f"violated {name} in {states} states" for name, states in violated.items()} or {verdict}
 
 
-@pytest.mark.sample(10, verify=150)
+@pytest.mark.sample(4, verify=60)
 @pytest.mark.parametrize("claim", [c for page in PAGES for c in claims(page.read_text())], ids=lambda c: c.command)
 def test_what_is_claimed_is_shown(claim: Claim, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

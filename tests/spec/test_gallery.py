@@ -53,7 +53,7 @@ def test_each_bug_is_pinned(design: str, bug: Bug) -> None:
     assert pin.expected["violated"][bug.violates.name] == bug.states
 
 
-@pytest.mark.sample(40)
+@pytest.mark.sample(10, verify=60)
 @pytest.mark.parametrize(("design", "bug"), EVERY, ids=[bug.name for _, bug in EVERY])
 def test_each_page_is_what_its_steps_give(design: str, bug: Bug) -> None:
     """All of a page but that no run is shorter, and what a lasso never does: pins see to these by a search."""
@@ -61,6 +61,7 @@ def test_each_page_is_what_its_steps_give(design: str, bug: Bug) -> None:
     assert retold(design, bug, page) == page, "run `make docs`"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("said", "instead"),
     [
@@ -100,6 +101,7 @@ def test_the_index_lists_every_page(run: Callable[..., Result]) -> None:
     assert result.exit_code == 0, result.stdout
 
 
+@pytest.mark.long("8 s of CPU")
 def test_a_page_that_is_no_longer_true(run: Callable[..., Result], tmp_path: Path) -> None:
     arguments = ("--to", tmp_path, "last-member")
     assert "there is no page" in run("--check", *arguments).stdout

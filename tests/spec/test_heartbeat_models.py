@@ -13,7 +13,7 @@ COVERED = {"controller_epoch_in_heartbeat", "fetch_names_incarnation"}
 it (checks_registration); and whoever has a lower incarnation is fenced, and does not fetch (fetches_unfenced)."""
 
 
-@pytest.mark.sample(2, verify=30)
+@pytest.mark.sample(1, verify=10)
 @pytest.mark.pins("heartbeat/")
 def test_pinned(pin: Pin) -> None:
     assert_as_pinned("heartbeat", pin)

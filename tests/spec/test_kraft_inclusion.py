@@ -82,6 +82,7 @@ def test_what_is_asked_of_a_controller_may_be_asked_at_will(model: str, changes:
     assert not_offered(inclusion.model, inclusion.within) == (requests, [])
 
 
+@pytest.mark.long("5 s of CPU")
 def test_what_nobody_asks_at_will_is_missed() -> None:
     """Nobody shuts down in `open`."""
     model = load("kraft/shutdown", {"max_crashes": "0", "max_early_expiries": "0", "max_failovers": "0"})
@@ -89,6 +90,7 @@ def test_what_nobody_asks_at_will_is_missed() -> None:
     assert any(one[0] == "beat" and one[3] for _, one in missed)
 
 
+@pytest.mark.long("7 s of CPU")
 def test_a_wish_that_nobody_has_at_will_is_missed() -> None:
     """The inclusion holds like that: what is seen comes about by other requests, too."""
     asked = load_inclusion("kraft/unfencing_ends_at_will")

@@ -12,12 +12,13 @@ from tests.conftest import ROOT, Pin, read_pins
 from tests.spec.pinned import assert_as_pinned, explored
 
 
-@pytest.mark.sample(3, verify=120)
+@pytest.mark.sample(1, verify=40)
 @pytest.mark.pins("kraft/")
 def test_pinned(pin: Pin) -> None:
     assert_as_pinned("kraft", pin)
 
 
+@pytest.mark.long("a model is searched twice")
 @pytest.mark.parametrize("threads", [1, 7])
 def test_threads_change_nothing(threads: int) -> None:
     """Counts, coverage and the counterexample are the same for any number of shards."""
@@ -28,6 +29,7 @@ def test_threads_change_nothing(threads: int) -> None:
     assert two == other
 
 
+@pytest.mark.long("a model is searched twice")
 @pytest.mark.parametrize("threads", [1, 7])
 def test_threads_find_the_same_counterexample(threads: int) -> None:
     model = load("kraft/lossy", {"kafka_13173": "false"})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from checker.explicit.check import kernel_of
 from checker.lang.loader import load
 from tests.models_table import PAGE, page, words
 
 
+@pytest.mark.long("every model is bound: 11 s of CPU")
 def test_it_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
 

@@ -36,7 +36,7 @@ def walk(model: BoundModel, seed: str) -> list[TakenStep[Any]]:
     return taken
 
 
-@pytest.mark.sample(12, verify=60)
+@pytest.mark.sample(6, verify=30)
 @pytest.mark.parametrize("target", MODELS)
 def test_no_step_breaks_the_notes(target: str) -> None:
     model = load(target)

@@ -17,7 +17,7 @@ has changed its subscription (unique_field); the leader is one of those that ris
 moves no tasks lists what it gives, and leaves each thread its own (lists_what_is_given, thread_keeps_its_own)."""
 
 
-@pytest.mark.sample(1, verify=50)
+@pytest.mark.sample(1, verify=20)
 @pytest.mark.pins("streams/")
 def test_pinned(pin: Pin) -> None:
     assert_as_pinned("streams", pin)

@@ -10,6 +10,7 @@ from checker.mutate.summary import read_explained
 from tests.conftest import ROOT
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("design", ["kraft", "pinning", "heartbeat", "group", "streams"])
 def test_every_explained_survivor_is_a_mutant(design: str) -> None:
     missing = set(read_explained(ROOT / "spec" / design / "survivors.toml"))

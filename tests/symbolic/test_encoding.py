@@ -63,7 +63,7 @@ def compare(both: Encoded, state: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.sample(20, verify=50)
+@pytest.mark.sample(10, verify=30)
 @pytest.mark.parametrize("pin", SMALL_PINS, ids=str)
 def test_every_transition(pin: Pin) -> None:
     both = encoded(pin.target, pin.changes, pin.setting)
@@ -100,6 +100,7 @@ def walk(both: Encoded, seed: int, length: int) -> list[tuple[Any, int, Any]]:
     return found
 
 
+@pytest.mark.long("5 s of CPU")
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("target", KRAFT)
 def test_random_walks(target: str) -> None:
@@ -133,6 +134,7 @@ TYPED = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", TYPED)
 def test_codes_are_typed_exactly_if_they_code_a_state(target: str) -> None:
     both, chance = encoded(target), random.Random(4)

@@ -35,6 +35,7 @@ def proof_of(model: str, names: set[str], changes: dict[str, str] | None = None)
     return prove(replace(bound, model=replace(bound.model, properties=properties)), JOBS)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("model", ["leases", "failover"])
 def test_safety_is_proved_for_two_brokers(model: str) -> None:
     proof = proof_of(model, SAFETY)

@@ -95,6 +95,7 @@ def test_s1_to_s5_are_proved_for_five_brokers() -> None:
     assert kept == SAFETY & OF_ONE_CHANGE
 
 
+@pytest.mark.long("some seconds of Z3")
 def test_with_room_for_two_changes_any_number_may_be_in_flight() -> None:
     model = load("kraft/membership", {"alter_in_flight": "2"})
     properties = [p for p in provable(model) if p.name == "superseded_incarnation_changes_nothing"]
@@ -103,6 +104,7 @@ def test_with_room_for_two_changes_any_number_may_be_in_flight() -> None:
     assert proof.bounds_of(0).words() == []
 
 
+@pytest.mark.long("10 s of Z3")
 def test_most_of_s1_to_s5_need_no_lemma() -> None:
     model = load("kraft/membership", {"brokers": "3"})
     properties = [p for p in provable(model) if p.name in SAFETY]
@@ -115,7 +117,7 @@ def test_every_proved_property_has_a_mutant() -> None:
     assert {m.breaks for m in BREAKING} == CLAIMS
 
 
-@pytest.mark.sample(2, verify=16)
+@pytest.mark.sample(1, verify=8)
 @pytest.mark.parametrize("mutant", BREAKING, ids=str)
 def test_a_changed_action_breaks_the_proof(mutant: Mutant) -> None:
     """Every lemma that it needs may be used, and it fails all the same, with a step of the spec to show for it."""

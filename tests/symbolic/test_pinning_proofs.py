@@ -40,7 +40,7 @@ def proof_of(model: str, names: set[str], changes: dict[str, str] | None = None)
     return prove(replace(bound, model=replace(bound.model, properties=properties)), JOBS)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.long("17 s of Z3 each")
 @pytest.mark.parametrize("model", ["pin", "expiry"])
 def test_safety_is_proved_for_three_brokers(model: str) -> None:
     proof = proof_of(model, SAFETY)
@@ -74,7 +74,7 @@ def test_a_takeover_is_not_proved_where_versions_are_used_again() -> None:
     assert next(f.verdict for f in proof.findings if f.claim.name == "no_move_without_cause") == REFUTED
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("model", "claim", "guards"), GUARDS)
 def test_without_its_guards_it_is_not_proved(model: str, claim: str, guards: list[str]) -> None:
     proof = proof_of(model, {claim}, dict.fromkeys(guards, "false"))

@@ -80,6 +80,7 @@ def deaf_to_parameters(kinds: EventKinds, wanted: Longs, instances: Longs) -> Bi
     return np.ones(len(wanted), dtype=bool)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("owner", "method", "fault", "model"), [
     (Numbers, "_narrowed", blind_to_ordinals, "tests/models/ordinals.py/sessions"),
     (Numbers, "after", blind_to_survivors, "tests/models/ordinals.py/sessions"),

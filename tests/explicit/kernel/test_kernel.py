@@ -78,6 +78,7 @@ def _facts(result: SearchResult) -> Expected:
     )
 
 
+@pytest.mark.long("5 s of CPU")
 @given(st.integers(0, 2**32), SIZES, st.booleans())
 @FEW
 def test_search_finds_what_the_oracle_finds_for_any_number_of_shards(seed: int, size: Size, stop: bool) -> None:

@@ -104,6 +104,7 @@ def events_of(lines: Sequence[bytes]) -> list[Event]:
     return merged([("raw", b"\n".join([*lines, b""]))])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_read_is_what_was_done(seed: int) -> None:
     """The trace of the spec is that of the run itself."""
@@ -180,6 +181,7 @@ LIES: dict[str, Lie] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("rule", LIES)
 def test_a_lie_breaks_a_rule(rule: str) -> None:
     events = events_of(lines_of(SEED))

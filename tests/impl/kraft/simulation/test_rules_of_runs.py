@@ -145,6 +145,7 @@ BROKEN: dict[str, tuple[Patch, str]] = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("patch", "says"), BROKEN.values(), ids=BROKEN)
 def test_each_rule_can_be_broken(patch: Patch, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     patch(monkeypatch)

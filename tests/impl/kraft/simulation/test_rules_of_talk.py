@@ -151,6 +151,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(3, verify=16)
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_each_rule_can_be_broken(fault: Fault) -> None:
     found = []

@@ -47,6 +47,7 @@ def test_seeds_that_once_broke_a_promise(seed: int) -> None:
     run_all(range(seed, seed + 1))
 
 
+@pytest.mark.long("8 s of CPU")
 def test_seeded_crash_runs_keep_every_promise() -> None:
     seen = run_all(range(2_000))
     assert min(seen.values()) > 100, seen
