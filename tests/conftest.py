@@ -117,7 +117,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _tier(pin: Pin) -> list[pytest.MarkDecorator]:
     if pin.large:
         return [pytest.mark.large("many states")]
-    return [pytest.mark.long("more than 20,000 states")] if pin.expected["distinct"] > 20_000 else []
+    return [pytest.mark.long("more than 20,000 states")] if pin.expected.get("distinct", 0) > 20_000 else []
 
 
 @pytest.fixture(scope="session", autouse=True)
