@@ -23,6 +23,8 @@ from checker.lang.where import definition, function_place
 
 HELD = "__fencepost_held__"  # on a helper whose code holds its annotations
 RETURNED = "return"
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""The fields of syntax trees that hold statements."""
 
 
 class AnyInteger:
@@ -85,7 +87,7 @@ def code_of(tree: ast.FunctionDef, file: str, held: bool) -> CodeType:
 
 def _holding(tree: ast.FunctionDef) -> list[ast.stmt]:
     """The statements of a helper with checks of what it is given and returns."""
-    body = [_Returns(tree.name).visit(copy.deepcopy(statement)) for statement in tree.body]
+    body = [_returning(tree.name, statement) for statement in tree.body]
     given = [a for a in tree.args.args if a.annotation is not None]
     checks = [_check(tree.name, a.arg, ast.Name(a.arg, ast.Load()), a) for a in given]
     documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
@@ -102,22 +104,20 @@ def _check(helper: str, name: str, value: ast.expr, at: ast.AST) -> ast.Call:
     return ast.copy_location(call, at)
 
 
-class _Returns(ast.NodeTransformer):
-    """Puts a check around what a helper returns."""
+def _returning(helper: str, node: ast.AST) -> Any:
+    """A statement, or a part of one that has statements, with a check around what it returns.
 
-    def __init__(self, helper: str) -> None:
-        self.helper = helper
-
-    def visit_Return(self, node: ast.Return) -> ast.Return:
-        if node.value is not None:
-            node.value = _check(self.helper, RETURNED, node.value, node.value)
+    Only what leads to a `return` is copied. A function in a function returns for itself.
+    """
+    if isinstance(node, ast.Return) and node.value is not None:
+        return ast.copy_location(ast.Return(_check(helper, RETURNED, node.value, node.value)), node)
+    blocks = [] if isinstance(node, ast.FunctionDef) else [name for name in _BLOCKS if hasattr(node, name)]
+    if not blocks:
         return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
-        return node
+    found = copy.copy(node)
+    for name in blocks:
+        setattr(found, name, [_returning(helper, part) for part in getattr(node, name)])
+    return found
 
 
 class _Holder:
