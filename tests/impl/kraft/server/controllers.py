@@ -162,8 +162,9 @@ class Controllers:
         """By partition, what was decided until now, as traces with names that begin so."""
         nodes = sorted({done.broker for done in self.journal})
         journal = [replace(done, broker=nodes.index(done.broker)) for done in self.journal]
+        decided = self.metadata()  # before what controllers have logged: a lease may run out meanwhile
         lapsed = expired(line for node in self.processes for line in self.log_of(node))
-        return traces(self.metadata(), lapsed, journal, nodes, about)
+        return traces(decided, lapsed, journal, nodes, about)
 
     def traces_of_requests(self, about: str = "") -> dict[str, str]:
         """As `traces`, by raw traces: with what brokers have asked for and heard. None where a node is Kafka's."""
