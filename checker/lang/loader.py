@@ -21,6 +21,7 @@ import sys
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -267,6 +268,13 @@ def _import(name: str) -> ModuleType:
         raise broken_import(error) from None
 
 
+class _AsItIsNow(SourceFileLoader):
+    """Compiles a file each time: what Python has kept of it is told from a change by the second and the size alone."""
+
+    def path_stats(self, path: str) -> Mapping[str, Any]:
+        raise OSError("what is kept is not asked for")
+
+
 def _import_file(file: Path) -> ModuleType:
     if not file.is_file():
         near = [str(p) for p in file.parent.glob("*.py") if p.is_file()] if file.parent.is_dir() else []
@@ -274,7 +282,7 @@ def _import_file(file: Path) -> ModuleType:
     name = f"fencepost_file_{file.stem}_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         del sys.modules[name]
-    found = importlib.util.spec_from_file_location(name, file)
+    found = importlib.util.spec_from_file_location(name, file, loader=_AsItIsNow(name, str(file)))
     assert found is not None and found.loader is not None
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module

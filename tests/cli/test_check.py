@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -241,3 +243,16 @@ def test_junit_has_a_case_for_each_property_and_one_for_the_search(run: Run, tmp
 def test_junit_says_that_what_was_not_decided_is_an_error(run: Run, tmp_path: Path) -> None:
     found = verdicts(junit(run, tmp_path / "x.xml", f"{VERDICTS}/broken_twice"))
     assert found["below_three"] == "error not decided: the search is violated: not_at_one"
+
+
+def test_a_spec_that_was_changed_within_a_second_is_read_anew(
+    start: Callable[..., subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Python takes what it has compiled for a file's, where the file's time, in seconds, and its size are the same."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    spec = tmp_path / "lease.py"
+    for name in ("one_leader_serves", "one_broker_serves"):
+        spec.write_text(Path(LEASE).read_text().replace("one_leader_serves", name))
+        os.utime(spec, (1_000_000_000, 1_000_000_000))
+        printed, _ = start("check", spec, "--quiet").communicate()
+        assert f"violated: {name}" in printed

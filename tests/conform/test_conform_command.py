@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -101,11 +101,7 @@ def without_folder(text: str) -> str:
 
 def import_file(file: Path) -> None:
     """Run the one test in a file that `to-test` wrote."""
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    (test,) = [value for name, value in vars(module).items() if name.startswith("test_")]
+    (test,) = [value for name, value in runpy.run_path(str(file)).items() if name.startswith("test_")]
     test()
 
 
