@@ -216,7 +216,8 @@ class ControllerServer:
                 if metrics_port is not None:
                     address = until_end.enter_context(served(self.registry, host, metrics_port))
                     log(logger, "metrics", {"address": address})
-                log(logger, "started", {"port": self._endpoint.port, "log_end": self.storage.log.end_offset})
+                about_start = {"port": self._endpoint.port, "log_end": self.storage.log.end_offset}
+                log(logger, "started", {**about_start, "clock_ahead_ms": self._clock_ms() - monotonic_ms()})
                 self._loop.post(self._node.start)
                 await self._loop.run()
         finally:

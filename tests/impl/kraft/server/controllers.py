@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,10 +20,11 @@ from impl.kraft.simulation.replica_rules import ReplicaRules
 from impl.kraft.storage.batches import Header, headers
 from impl.kraft.tools.storage import main as storage
 from impl.kraft.tools.trace import traces_of
+from impl.runtime.loop import monotonic_ms
 from impl.runtime.ports import free_ports
 from tests.cluster.kafka import java, until
 from tests.cluster.processes import ManagedProcess
-from tests.impl.kraft.server.decided_run import expired, traces
+from tests.impl.kraft.server.decided_run import ahead_ms, expired, traces
 from tests.impl.kraft.simulation.decided import judged
 from tests.impl.kraft.simulation.judging import judged as quorum_judged
 
@@ -152,7 +154,7 @@ class Controllers:
 
     def note(self, what: str, broker: int) -> None:
         """What is done to a broker now, for traces: START, SIGTERM or CRASH."""
-        self.journal.append(Done(time.time_ns() // 1_000_000, what, broker))
+        self.journal.append(Done(monotonic_ms(), what, broker))
 
     def metadata(self) -> bytes:
         """The log of the active controller."""
@@ -164,7 +166,11 @@ class Controllers:
         journal = [replace(done, broker=nodes.index(done.broker)) for done in self.journal]
         decided = self.metadata()  # before what controllers have logged: a lease may run out meanwhile
         lapsed = expired(line for node in self.processes for line in self.log_of(node))
-        return traces(decided, lapsed, journal, nodes, about)
+        of_day_ms = time.time_ns() // 1_000_000 - monotonic_ms()  # of Kafka's controllers, which do not tell
+        clocks_ms: dict[int, int] = defaultdict(lambda: of_day_ms)
+        for node in self.processes:
+            clocks_ms |= ahead_ms(self.log_of(node))
+        return traces(decided, lapsed, journal, nodes, about, clocks_ms)
 
     def traces_of_requests(self, about: str = "") -> dict[str, str]:
         """As `traces`, by raw traces: with what brokers have asked for and heard. None where a node is Kafka's."""

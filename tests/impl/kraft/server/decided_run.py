@@ -7,6 +7,7 @@ whose lease has expired; on which request they decide otherwise is told from the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 from impl.apache.recording.decisions import Decision
@@ -19,7 +20,7 @@ from impl.kraft.storage.batches import decode_all
 from impl.kraft.storage.control import ControlType, control_type, read_leader_change
 
 BATCH_MS = 20
-"""Of decisions the clock is monotonic, and as far ahead as it was when the controller started."""
+"""Within which what was done and what was decided may be told in another order."""
 Place = tuple[int, int]
 """Epoch and base offset of a batch."""
 
@@ -27,6 +28,19 @@ Place = tuple[int, int]
 def expired(lines: Iterable[Mapping[str, Any]]) -> set[Place]:
     """Where brokers were fenced because their leases had expired. lines: of the logs of all controllers."""
     return {(line["epoch"], line["offset"]) for line in lines if line["event"] == "lease expired"}
+
+
+def ahead_ms(lines: Iterable[Mapping[str, Any]]) -> dict[int, int]:
+    """By epoch, how far the clock of its leader is ahead of the machine's monotonic one. lines: of a controller's log.
+
+    It was so when that process started. The machine's time of day may have been set since, or be adjusted step by step.
+    """
+    found, own_ms = dict[int, int](), 0
+    for line in lines:
+        own_ms = line.get("clock_ahead_ms", own_ms)
+        if line["event"] == "quorum" and line["leader"] == line["node"]:
+            found[line["epoch"]] = own_ms
+    return found
 
 
 def decisions(log: bytes, nodes: Sequence[int], lapsed: Set[Place] = frozenset()) -> Iterator[Decision]:
@@ -80,12 +94,16 @@ def _has_only_its_leader(change: Mapping[str, Any]) -> bool:
 
 
 def traces(
-    log: bytes, lapsed: Set[Place], journal: Sequence[Done], nodes: Sequence[int], about: str = ""
-) -> dict[str, str]:
+    log: bytes, lapsed: Set[Place], journal: Sequence[Done], nodes: Sequence[int], about: str = "",
+    clocks_ms: Mapping[int, int] | None = None,
+) -> dict[str, str]:  # fmt: skip
     """By the name of each partition that was created. log: of an active controller. nodes: the brokers, in order.
 
-    lapsed: as `expired` has it. about: what their names begin with.
+    lapsed: as `expired` has it. about: what their names begin with. clocks_ms: by epoch, how far the times of its
+    decisions are ahead of those of the journal; None: they are not.
     """
     found = list(decisions(log, nodes, lapsed))
+    if clocks_ms is not None:
+        found = [replace(one, time_ms=one.time_ms - clocks_ms[one.epoch]) for one in found]
     names = {at: f"{about}{at[0]} {at[1]}" for at in places(found)}
     return {name: trace(name, found, journal, at, len(nodes), batch_ms=BATCH_MS) for at, name in names.items()}

@@ -15,7 +15,7 @@ from impl.kraft.storage.batches import Record, RecordBatch
 from impl.kraft.storage.batches import encode as encode_batch
 from impl.kraft.storage.control import LeaderChange, leader_change
 from tests.impl.kraft.recorded.made_records import change, fenced, registered, topic, unfenced
-from tests.impl.kraft.server.decided_run import decisions, expired, operation, traces
+from tests.impl.kraft.server.decided_run import ahead_ms, decisions, expired, operation, traces
 from tests.impl.kraft.simulation.decided import judged
 
 NODES = (11, 12)
@@ -55,6 +55,20 @@ def test_the_leader_of_an_epoch_is_a_decision_and_brokers_count_from_zero() -> N
     first, second, *_ = decisions(log(*BEGIN), NODES)
     assert (first.leader, first.records) == (1, ())
     assert (second.leader, second.time_ms, second.records[0].fields["brokerId"]) == (None, 2_000, 0)
+
+
+def test_a_time_is_that_of_the_clock_of_who_led_when_it_was_started() -> None:
+    lines: list[dict[str, Any]] = [
+        {"event": "started", "node": 1, "clock_ahead_ms": 70},
+        {"event": "quorum", "node": 1, "epoch": 1, "leader": 1},
+        {"event": "quorum", "node": 1, "epoch": 2, "leader": 3},
+        {"event": "started", "node": 1, "clock_ahead_ms": 90},
+        {"event": "quorum", "node": 1, "epoch": 4, "leader": 1},
+    ]
+    assert ahead_ms(lines) == {1: 70, 4: 90}
+    later = [Done(1_000_000, START, broker) for broker in range(len(NODES))]
+    found = traces(log(*BEGIN), set(), later, NODES, clocks_ms={1: -1_000_000})
+    assert found == traces(log(*BEGIN), set(), JOURNAL, NODES) != traces(log(*BEGIN), set(), later, NODES)
 
 
 def test_what_was_asked_is_told_from_the_records() -> None:
