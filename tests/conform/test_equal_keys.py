@@ -48,6 +48,7 @@ MODELS = [
 
 
 @pytest.mark.long("every implementation of a key is driven, and in the spec states of the others")
+@pytest.mark.sample(0, verify=4)
 @pytest.mark.parametrize(("name", "changes"), MODELS, ids=[name for name, _ in MODELS])
 def test_implementations_with_equal_keys_do_the_same(name: str, changes: dict[str, str]) -> None:
     system = load_system("raft" if name.startswith("kraft/raft") else name.partition("/")[0])

@@ -45,6 +45,7 @@ def test_a_shutdown_conforms_as_deep_as_it_is_driven() -> None:
 
 
 @pytest.mark.long("some thousand transitions each")
+@pytest.mark.sample(0, verify=2)
 @pytest.mark.parametrize(
     ("model", "changes", "setting", "depth"),
     [

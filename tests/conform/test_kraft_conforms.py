@@ -123,7 +123,7 @@ def tier(pin: Pin) -> list[pytest.MarkDecorator]:
     return [LARGE] if pin.transitions > 70_000 else [LONG] if most > 10_000 else []
 
 
-@pytest.mark.sample(1, verify=12)
+@pytest.mark.sample(1, verify=8)
 @pytest.mark.parametrize(
     ("pin", "jobs"),
     [*(pytest.param(pin, 1, marks=tier(pin)) for pin in PINS), (SMALL, 2)],

@@ -23,6 +23,7 @@ PINS = [
 LARGER = ("raft", "raft_crash", "raft_candidate", "raft_snapshot_epochs")
 
 
+@pytest.mark.sample(1, verify=2)
 @pytest.mark.parametrize("pin", cases(PINS, quick=1), ids=str)
 def test_conforms(pin: Pin) -> None:
     assert_conforms(pin, SYSTEM, "kraft")

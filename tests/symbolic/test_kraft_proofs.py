@@ -83,7 +83,7 @@ def test_neither_faults_nor_messages_are_bounded(membership: Proof) -> None:
     assert set(membership.any_number) & shown == {n for n in shown if membership.findings[n].claim.name not in counting}
 
 
-@pytest.mark.long("a proof for five brokers")
+@pytest.mark.large("a proof for five brokers: 50 s of Z3")
 def test_s1_to_s5_are_proved_for_five_brokers() -> None:
     model = load("kraft/membership", {"brokers": "5"}, "repaired")
     properties = [p for p in provable(model) if p.name in SAFETY]
