@@ -53,6 +53,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     monkeypatch.syspath_prepend(ROOT)
     for name in ("FENCEPOST_TEST_SEED", "FENCEPOST_TESTS_PASSED"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a suite that is changed within a second is another
     pytester.makepyfile(test_suite=SUITE)
     return pytester
 
