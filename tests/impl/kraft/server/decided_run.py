@@ -34,12 +34,13 @@ def ahead_ms(lines: Iterable[Mapping[str, Any]]) -> dict[int, int]:
     """By epoch, how far the clock of its leader is ahead of the machine's monotonic one. lines: of a controller's log.
 
     It was so when that process started. The machine's time of day may have been set since, or be adjusted step by step.
+    Who led and starts again says so once more, and has another clock.
     """
     found, own_ms = dict[int, int](), 0
     for line in lines:
         own_ms = line.get("clock_ahead_ms", own_ms)
         if line["event"] == "quorum" and line["leader"] == line["node"]:
-            found[line["epoch"]] = own_ms
+            found.setdefault(line["epoch"], own_ms)
     return found
 
 

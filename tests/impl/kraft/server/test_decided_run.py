@@ -63,6 +63,7 @@ def test_a_time_is_that_of_the_clock_of_who_led_when_it_was_started() -> None:
         {"event": "quorum", "node": 1, "epoch": 1, "leader": 1},
         {"event": "quorum", "node": 1, "epoch": 2, "leader": 3},
         {"event": "started", "node": 1, "clock_ahead_ms": 90},
+        {"event": "quorum", "node": 1, "epoch": 1, "leader": 1},
         {"event": "quorum", "node": 1, "epoch": 4, "leader": 1},
     ]
     assert ahead_ms(lines) == {1: 70, 4: 90}
