@@ -16,7 +16,7 @@ from tests.impl.group.cluster import Consumed
 from tests.impl.group.schedules import SCHEDULES, judgement
 from traces.events import end_line, event_line, header_line
 
-RUNS, AT_ONCE = 16, 5
+RUNS, AT_ONCE = 30, 5
 FIRST = Consumed("a", 1, "t 2-0", 0, 20, "x", 1, 1)
 
 

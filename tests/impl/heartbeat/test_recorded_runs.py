@@ -14,7 +14,7 @@ from tests.cluster.schedules import Run
 from tests.impl.heartbeat.schedules import SCHEDULES, SETUPS
 
 pytestmark = pytest.mark.xdist_group("zookeeper")
-RUNS = 16
+RUNS = 30
 AT_ONCE = 6
 
 

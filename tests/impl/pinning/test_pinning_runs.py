@@ -37,7 +37,7 @@ from tests.impl.pinning.rolling import begin, settle
 from tests.impl.pinning.schedules import SCHEDULES, SETUPS
 
 pytestmark = pytest.mark.xdist_group("zookeeper")
-RUNS = 24
+RUNS = 50
 UPGRADED = "tests/impl/pinning/upgraded.py"
 AT_ONCE = 8
 LIMIT_S = 15.0
