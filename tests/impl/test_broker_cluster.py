@@ -454,4 +454,4 @@ def kind(request: Request) -> str:
 
 
 TestCluster = Cluster.TestCase
-TestCluster.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
+TestCluster.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)

@@ -80,13 +80,13 @@ def same(one: Trace, other: Trace) -> bool:
 any_names = st.text(max_size=4).filter(lambda name: not name.startswith("#"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(traces(any_names))
 def test_itf_round_trip(trace: Trace) -> None:
     assert same(from_itf(json.loads(json.dumps(to_itf(trace)))), trace)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(traces(any_names))
 def test_ndjson_round_trip(trace: Trace) -> None:
     assert same(from_ndjson(to_ndjson(trace)), trace)
@@ -100,7 +100,7 @@ def test_files_round_trip(story: Trace, tmp_path: Path, name: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(traces())
 def test_itf_py_loads_what_we_write(trace: Trace) -> None:
     ours = to_itf(trace)

@@ -26,7 +26,7 @@ from impl.kraft.storage.batches import Record, RecordBatch, encode
 from tests.conftest import ROOT
 from tests.impl.kraft.simulation.planted import NODE_FAULTS, seeds_until_found
 
-MORE, MOST_SEEDS = 10, 20
+MORE, MOST_SEEDS = 20, 20
 RARE = {
     "a snapshot is written after so long": 5,
     "time counts from the last snapshot on": 5,
