@@ -239,8 +239,9 @@ def load_spec(target: str) -> Spec:
             f"there is no design {target}",
             hint=f"{suggest(target, designs(), 'designs')} (a module is named with its dots, a file with its .py)",
         )
-    check_definitions(spec_modules(module))
-    for part, _ in written(spec_modules(module)):
+    modules = list(spec_modules(module))
+    check_definitions(modules)
+    for part, _ in written(modules):
         for value in list(vars(part).values()):
             if isinstance(value, FunctionType) and value.__module__ == part.__name__:
                 hold(value)
